@@ -25,6 +25,8 @@ void IdleWatch::end() noexcept
 
 bool IdleWatch::prepare() noexcept
 {
+    // The reply to a check may be too late for a command in the same write.
+    pipeline_.set_replication_id(role_.id(ngx_current_msec));
     if (check_.holding()) {
         return true;
     }

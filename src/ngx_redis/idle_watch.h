@@ -46,8 +46,8 @@ public:
     void begin() noexcept;
     void end() noexcept;
 
-    // Adds the check that must precede the next command, if any. False if out
-    // of memory.
+    // Adds the check that must precede the next command, if any, and lets that
+    // carry no outdated replication id. False if out of memory.
     bool prepare() noexcept;
 
     // Call for each reply. Returns whether commands were held back.

@@ -173,7 +173,7 @@ void Node::on_connected() noexcept
 Connection::Failure Node::on_handshake_done(const redis::Reply& role) noexcept
 {
     const Failure failure = server_.take_role(role, false);
-    pipeline_.set_replication_id(server_.role().id());
+    pipeline_.set_replication_id(server_.role().id(ngx_current_msec));
     if (failure.reason == nullptr) {
         breaker_.connected(ngx_current_msec);
         counted_.set_down(false);
@@ -198,7 +198,7 @@ Connection::Failure Node::on_reply(const redis::Reply& reply) noexcept
     if (handler == nullptr) {
         const Failure failure =
             server_.role().known() ? server_.take_role(reply, true) : Failure{};
-        pipeline_.set_replication_id(server_.role().id());
+        pipeline_.set_replication_id(server_.role().id(ngx_current_msec));
         return failure;
     }
     meter_.duration.add(microseconds() - added);

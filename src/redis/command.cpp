@@ -7,6 +7,7 @@
 #include <new>
 
 #include "error_table.h"
+#include "replication.h"
 
 namespace petstore::redis {
 
@@ -60,7 +61,7 @@ Command& Command::arg(std::int64_t value)
 Command& Command::replication_id()
 {
     has_replication_id_ = true;
-    return arg("????????????????????????????????????????");
+    return arg(Replication::kUnknownId);
 }
 
 std::string_view Command::routing_key() const noexcept

@@ -36,9 +36,9 @@ public:
     Command& arg(std::int64_t value);
 
     // Appends, as the last argument, the replication id of the server that the
-    // command is written to, as its connection last reported it; a Pipeline
-    // fills it in. Dashes if the server does not report it, question marks
-    // where nothing fills it in.
+    // command is written to, as its connection reported it; a Pipeline fills it
+    // in. Dashes if the server does not report it; question marks if it did not
+    // report it lately, or where nothing fills it in.
     Command& replication_id();
     bool has_replication_id() const noexcept { return has_replication_id_; }
 

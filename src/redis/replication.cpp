@@ -42,9 +42,19 @@ Replication parse_replication(const Reply& reply) noexcept
     return {Role::primary, id};
 }
 
+// The age counts from the request. While a later one is unanswered, that of the
+// reported id is more than kInterval.
+std::string_view RoleWatch::id(std::uint64_t now) const noexcept
+{
+    const bool is_old =
+        known_ && (unanswered_ > 0 || now - asked_at_ >= kInterval);
+    return is_old ? Replication::kUnknownId : text(id_);
+}
+
 RoleWatch::Finding RoleWatch::take(const Reply& reply,
                                    std::uint64_t now) noexcept
 {
+    --unanswered_;
     const Replication replication = parse_replication(reply);
     switch (replication.role) {
     case Replication::Role::primary:
@@ -60,7 +70,7 @@ RoleWatch::Finding RoleWatch::take(const Reply& reply,
         asked_at_ = now - kInterval;  // due again
         return Finding::unanswered;
     }
-    if (replication.id == id()) {
+    if (replication.id == text(id_)) {
         return Finding::primary;
     }
     std::copy_n(replication.id.data(), id_.size(), id_.data());

@@ -128,6 +128,41 @@ TEST_CASE("ids: a first replica starts a segment, and creates go on")
     CHECK(http.get("/v1/pets?limit=1").json()[0].at("id") == 1);
 }
 
+TEST_CASE("ids: a create after a pause knows of a failover and back")
+{
+    RedisServer first(kReplicated);
+    const RedisServer second(kReplicated);
+    const RedisServer third(kReplicated);
+    const bool over_tcp = GENERATE(false, true);
+    INFO("over TCP: " << over_tcp);
+    const Key key = create_key(first);
+    follow(second, first);
+    follow(third, first);
+    NginxOptions options;
+    options.redis = over_tcp ? first.tcp_url() : first.url();
+    // Then a connection carries nothing but creates.
+    options.location =
+        "petstore_durability replicas=1; petstore_redis_timeout 10s;";
+    NginxServer nginx(options);
+    Http http(nginx.url(), key.secret);
+    CHECK(create(http) == 1);
+    promote(second);
+    const long long lost = create(http);
+    CHECK(lost == 2);
+
+    // Less than two seconds, after which a connection over TCP must prove that
+    // it still works.
+    const auto until = Clock::now() + 1100ms;
+    follow(first, second);
+    promote(first);
+    follow(third, first);
+    wait_until([&] { return Clock::now() >= until; });
+    CHECK(create(http) > 1'000'000);
+    expect_error(http.get("/v1/pets/" + std::to_string(lost)), 404,
+                 "pet_not_found");
+    CHECK_FALSE(contains(nginx.error_log(), "[error]"));
+}
+
 TEST_CASE("ids: an idempotency record keeps the id over a restart")
 {
     Store store;

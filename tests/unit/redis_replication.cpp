@@ -14,6 +14,7 @@ using Finding = RoleWatch::Finding;
 namespace {
 
 const std::string kId = "8c3ff8f0cf5b6d0d9b6ba0c6bd0e5bfd5c2a1d77";
+const std::string kUnknownId(40, '?');
 const std::string kOtherId = "0000000000000000000000000000000000000001";
 
 std::string info(const std::string& role, const std::string& id)
@@ -131,15 +132,41 @@ TEST_CASE("the id of a server is known only while it reports it as a primary",
     RoleWatch watch;
     const auto take = [&](const std::string& reply) {
         watch.take(replies(reply), 5000);
-        return std::string(watch.id());
+        const std::string id(watch.id(5000));
+        watch.asked(5000);
+        return id;
     };
     watch.begin(5000);
     CHECK(take(info("master", kId)) == kId);
-    CHECK(take("-BUSY x\r\n") == kId);
+    CHECK(take("-BUSY x\r\n") == kUnknownId);
     // It may become a primary again, with other data.
-    CHECK(take(info("slave", kId)) == std::string(40, '?'));
+    CHECK(take(info("slave", kId)) == kUnknownId);
     CHECK(take(info("master", kId)) == kId);
     CHECK(take("-NOPERM no\r\n") == std::string(40, '-'));
-    watch.begin(6000);
+    CHECK(watch.id(9000) == std::string(40, '-'));  // not asked again
+    watch.begin(5000);
     CHECK(take(info("master", kOtherId)) == kOtherId);
+}
+
+TEST_CASE("the id of a server is known for a second after the request for it",
+          "[redis]")
+{
+    Replies replies;
+    RoleWatch watch;
+    const auto take = [&](std::uint64_t now) {
+        watch.take(replies(info("master", kId)), now);
+    };
+    watch.begin(5000);
+    CHECK(watch.id(5000) == kUnknownId);
+    take(5300);
+    CHECK(watch.id(5999) == kId);
+    CHECK(watch.id(6000) == kUnknownId);
+    watch.asked(8000);
+    CHECK(watch.id(8000) == kUnknownId);  // until the reply
+    watch.asked(9000);
+    take(9100);  // to the first of the two
+    CHECK(watch.id(9100) == kUnknownId);
+    take(9200);
+    CHECK(watch.id(9999) == kId);
+    CHECK(watch.id(10000) == kUnknownId);
 }

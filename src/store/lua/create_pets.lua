@@ -11,9 +11,10 @@
 --         digest of its body, and the last one by '1' if a repeated request must
 --         write, too: WAIT and WAITAOF wait for the last write of their
 --         connection, which then also covers the original create
---       last: the replication id of this server, as the connection last reported it
---         (see redis::Command::replication_id), or '=<position>:<id>' for pets
---         whose ids are given: where the first one must be
+--       last: the replication id of this server, as the connection reported it, or
+--         question marks (see redis::Command::replication_id), or
+--         '=<position>:<id>' for pets whose ids are given: where the first one must
+--         be
 --
 -- Reply: {number of created pets, id of the first, error or nil}, then, if there
 -- are idempotency records, for each pet:
