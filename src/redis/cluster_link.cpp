@@ -187,6 +187,7 @@ void ClusterLink::on_map(SlotMap map) noexcept
     }
     host_.keep(slots_.map().primaries());
     while (Call* call = take_held(Call::is_unsent)) {
+        hold(*call);  // a part of its time is over
         route(*call);
     }
 }

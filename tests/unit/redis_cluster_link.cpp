@@ -167,6 +167,18 @@ TEST_CASE("a cluster's commands wait for the first map", "[redis]")
         cluster.find();
         CHECK(foo.calls == 1);
     }
+    SECTION("and fail in time if their servers then hang")
+    {
+        cluster.wait(kTimeout - 10);
+        cluster.find();
+        CHECK(foo.calls + bar.calls == 0);
+        cluster.wait(10);
+        CHECK(foo.text == "in doubt");
+        CHECK(bar.text == "in doubt");
+        cluster.servers["two"].reply(bulk("2"));
+        cluster.servers["one"].reply(bulk("1"));
+        CHECK(foo.calls + bar.calls == 2);
+    }
     SECTION("and fail when the link closes")
     {
         cluster.link.close();
