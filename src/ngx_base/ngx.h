@@ -14,7 +14,8 @@ static_assert(__cplusplus >= 201703L, "the module needs C++17");
 
 namespace petstore::ngx_base {
 
-// The worker is to exit: nothing new must begin in the background.
+// The worker is to exit: nothing must begin in the background but what requests
+// need, which may still arrive.
 inline bool is_quitting() noexcept
 {
     return ngx_exiting != 0 || ngx_terminate != 0;

@@ -58,7 +58,7 @@ Connection::Connection(const TlsSettings& tls, redis::Pipeline& pipeline,
                        redis::ReplyLimits limits)
     : pipeline_(pipeline), listener_(listener), log_(log), limits_(limits),
       tls_(tls, log.log()), silent_log_(*log.log()), received_(kReceiveBuffer),
-      timeout_(*this, log.log(), false)
+      timeout_(*this, log.log(), true)
 {
     silent_log_.log_level = NGX_LOG_STDERR;
 }

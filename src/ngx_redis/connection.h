@@ -156,8 +156,10 @@ private:
     redis::Handshake handshake_;
     std::unique_ptr<redis::Decoder> decoder_;
     std::vector<char> received_;
-    ngx_base::Timer<Connection, &Connection::on_timeout>
-        timeout_;  // until ready
+
+    // Until ready. Commands that wait for the connection have timers that delay
+    // the exit of a quitting worker; this one must not.
+    ngx_base::Timer<Connection, &Connection::on_timeout> timeout_;
 };
 
 }  // namespace petstore::ngx_redis

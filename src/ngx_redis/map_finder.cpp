@@ -56,10 +56,6 @@ void MapFinder::find(const std::vector<redis::ServerAddress>& known) noexcept
     if (!added) {
         dialer_.remove_servers_after(settings_.cluster->seeds.size());
     }
-    if (ngx_base::is_quitting()) {
-        give_up();
-        return;
-    }
     // Random, so that a hung server does not delay every search.
     dialer_.start({&request_, &identity_request_},
                   static_cast<std::size_t>(ngx_random())
@@ -105,24 +101,15 @@ void MapFinder::on_failure(const Failure& failure) noexcept
 void MapFinder::fail(const Failure& failure) noexcept
 {
     const char* const address = dialer_.address_text();
-    const bool more = dialer_.has_next();
-    if (more) {
+    if (dialer_.has_next()) {
         log_.trying_next(failure.reason, failure.error, address);
-    } else {
-        if (!std::exchange(lost_, true)) {
-            lost_at_ = ngx_current_msec;
-        }
-        log_.failed(failure.reason, failure.error, address, false);
-    }
-    if (more && !ngx_base::is_quitting()) {
         dialer_.next();
-    } else {
-        give_up();
+        return;
     }
-}
-
-void MapFinder::give_up() noexcept
-{
+    if (!std::exchange(lost_, true)) {
+        lost_at_ = ngx_current_msec;
+    }
+    log_.failed(failure.reason, failure.error, address, false);
     cancel();
     user_.on_no_map();
 }

@@ -57,7 +57,6 @@ private:
     void add(const HostSettings& host);
     void add_servers(const std::vector<redis::ServerAddress>& known);
     void fail(const Failure& failure) noexcept;
-    void give_up() noexcept;
     void remember(const redis::SlotMap& map);
 
     void on_trying() noexcept override { connection_.set_busy(); }

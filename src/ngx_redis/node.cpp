@@ -218,7 +218,7 @@ void Node::on_deadline() noexcept
     } else if (pipeline_.empty()
                || ngx_base::time_left(pipeline_.deadline()) > 0) {
         restart_deadline();
-    } else if (connection_.is_ready() || ngx_exiting) {
+    } else if (connection_.is_ready()) {
         on_failure(Connection::failure(Cause::timeout, kTimedOut));
     } else {
         // The attempt to connect continues, but no command waits for it.
@@ -248,6 +248,11 @@ void Node::on_idle_close() noexcept
     dialer_.prefer_current_address();
     disconnect();  // the next command reconnects
     pipeline_.fail();
+    if (breaker_.is_open()) {
+        // An attempt that nginx ended because the worker quits. Requests may
+        // still follow.
+        probe_.start(redis::Backoff::kFirst);
+    }
 }
 
 // The connection was lost while no command was written. Those that wait for it
@@ -299,7 +304,7 @@ void Node::on_failure(const Failure& failure) noexcept
     report_failure(failure);
     const bool back_off = breaker_.failed(failure.retry, ngx_current_msec);
     counted_.set_down(breaker_.is_open());
-    if (back_off && !ngx_base::is_quitting()) {
+    if (back_off) {
         probe_.start(redis::Backoff::delay(
             breaker_.failures(), static_cast<std::uint64_t>(ngx_random())));
     }

@@ -158,7 +158,7 @@ void SentinelWatch::on_failure(const Failure& failure) noexcept
 
 void SentinelWatch::on_idle_close() noexcept
 {
-    if (ngx_base::is_quitting()) {
+    if (ngx_base::is_quitting() && !is_awaited()) {
         hang_up();
     } else {
         on_failure({"connection lost"});
@@ -341,7 +341,7 @@ void SentinelWatch::on_event() noexcept
             follower->on_switch();
         }
     }
-    if (ngx_base::is_quitting()) {
+    if (ngx_base::is_quitting() && !is_awaited()) {
         hang_up();
     }
 }

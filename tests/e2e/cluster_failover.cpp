@@ -3,6 +3,7 @@
 #include <csignal>
 
 #include "support/cluster_world.h"
+#include "support/old_clients.h"
 #include "support/writers.h"
 
 using namespace petstore::e2e;
@@ -148,6 +149,19 @@ TEST_CASE("cluster: a primary that is killed is replaced")
             return replica;
         },
         kMostLost);
+}
+
+TEST_CASE("cluster: the old workers of a reload follow a failover")
+{
+    ClusterServers::Options servers;
+    servers.node_timeout = 1000;
+    ClusterWorld world(servers);
+    const auto primary = world.catalogue_server();
+    const auto replica = world.redis.replica_of(primary);
+    OldClients clients(world.nginx, world.key);
+    world.redis.server(primary).kill_hard();
+    world.redis.wait_for_owner(ClusterWorld::catalogue_slot(), replica);
+    CHECK(wait_until([&] { return clients.get().status == 200; }));
 }
 
 TEST_CASE("cluster: replicas replace all primaries that workers know")

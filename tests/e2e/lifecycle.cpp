@@ -1,9 +1,11 @@
 // Reloads, shutdowns and killed workers: no request is lost, and nothing is
 // left behind.
+#include <algorithm>
 #include <atomic>
 #include <csignal>
 #include <thread>
 
+#include "support/old_clients.h"
 #include "support/one_worker.h"
 #include "support/store.h"
 
@@ -182,6 +184,44 @@ TEST_CASE("lifecycle: quit and reload while Redis hangs")
     const auto start = Clock::now();
     store.nginx.quit();
     CHECK(Clock::now() - start < 20s);
+}
+
+TEST_CASE("lifecycle: an old worker serves again when Redis is back")
+{
+    NginxOptions options = with_workers(1);
+    options.location = "petstore_redis_timeout 500ms;";
+    Store store(options);
+    OldClients clients(store.nginx, store.key);
+    store.redis.pause();
+    expect_error(clients.get(), 503, "service_unavailable");
+    store.redis.resume();
+    CHECK(wait_until([&] { return clients.get().status == 200; }));
+}
+
+TEST_CASE("lifecycle: an old worker that reconnects ends with its last request")
+{
+    NginxOptions options = with_workers(1);
+    options.location =
+        "petstore_redis_timeout 500ms; petstore_redis_connect_timeout 60s;";
+    Store store(options);
+    const pid_t worker = store.nginx.workers().at(0);
+    OldClients clients(store.nginx, store.key, 2);
+    const auto before = descriptors_of(worker);
+    store.redis.pause();
+    expect_error(clients.get(), 503, "service_unavailable");
+    // It reconnects.
+    REQUIRE(wait_until([&] {
+        const auto now = descriptors_of(worker);
+        return std::any_of(now.begin(), now.end(), [&](const auto& target) {
+            return std::find(before.begin(), before.end(), target)
+                   == before.end();
+        });
+    }));
+    const auto start = Clock::now();
+    clients.leave();
+    CHECK(wait_until([&] { return !process_exists(worker); }));
+    CHECK(Clock::now() - start < 30s);
+    store.redis.resume();
 }
 
 TEST_CASE("lifecycle: a fast shutdown with requests waiting")

@@ -9,6 +9,7 @@
 
 #include "support/certificates.h"
 #include "support/limits.h"
+#include "support/old_clients.h"
 #include "support/sentinels.h"
 
 using namespace petstore::e2e;
@@ -438,6 +439,16 @@ TEST_CASE("sentinel: a reload during a failover")
     load.end();
     CHECK(load.unexpected() == 0);
     CHECK(wait_until([&] { return clients_of(world.redis.server(now)) == 1; }));
+}
+
+TEST_CASE("sentinel: the old worker of a reload follows a failover")
+{
+    World world;
+    OldClients clients(world.nginx, world.key);
+    world.redis.server(0).kill_hard();
+    expect_error(clients.get(), 503, "service_unavailable");
+    world.redis.wait_for_other_than(0);
+    CHECK(wait_until([&] { return clients.get().status == 200; }));
 }
 
 namespace {
