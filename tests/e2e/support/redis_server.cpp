@@ -47,13 +47,8 @@ RedisServer::~RedisServer()
     }
 }
 
-void RedisServer::start()
+void RedisServer::write_config(const std::string& file, bool is_sentinel) const
 {
-    std::string lines;
-    for (const auto& line : config_) {
-        lines += line + "\n";
-    }
-    const bool is_sentinel = contains("\n" + lines, "\nsentinel ");
     std::string text = "bind " + own_address() + "\n";
     text += "unixsocketperm 777\n"
             "save \"\"\n"
@@ -66,11 +61,26 @@ void RedisServer::start()
                 "appendfsync no\n";
     }
     text += "dir " + dir_.path() + "\n";
-    text += "unixsocket " + socket_ + "\n" + lines;
+    text += "unixsocket " + socket_ + "\n";
+    for (const auto& line : config_) {
+        text += line + "\n";
+    }
+    write_file(file, text + "port " + std::to_string(port_) + "\n");
+}
+
+void RedisServer::start()
+{
+    const bool is_sentinel =
+        std::any_of(config_.begin(), config_.end(), [](const auto& line) {
+            return line.rfind("sentinel ", 0) == 0;
+        });
+    const std::string file = dir_ / "redis.conf";
+    // Only once: Sentinels save a server's role in its file (CONFIG REWRITE).
+    if (access(file.c_str(), F_OK) != 0) {
+        write_config(file, is_sentinel);
+    }
     unlink(socket_.c_str());
-    write_file(dir_ / "redis.conf",
-               text + "port " + std::to_string(port_) + "\n");
-    std::vector<std::string> argv = {redis_binary(), dir_ / "redis.conf"};
+    std::vector<std::string> argv = {redis_binary(), file};
     if (is_sentinel) {
         argv.push_back("--sentinel");
     }

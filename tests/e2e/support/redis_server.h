@@ -14,9 +14,9 @@ namespace petstore::e2e {
 // PETSTORE_REDIS_SERVER, or else redis-server.
 std::string redis_binary();
 
-// A real redis-server with its own folder, unix socket and port. Data survive
-// stop, kill and start. With a line "sentinel ..." in its configuration it is a
-// Sentinel, which keeps nothing.
+// A real redis-server with its own folder, unix socket and port. Data, and what
+// CONFIG REWRITE has saved, survive stop, kill and start. With a line "sentinel
+// ..." in its configuration it is a Sentinel, which has no data.
 class RedisServer {
 public:
     enum class Start { now, later };
@@ -47,6 +47,7 @@ public:
     std::int64_t info(const std::string& field) const;
 
 private:
+    void write_config(const std::string& file, bool is_sentinel) const;
     void authenticate(RedisClient& client) const;
 
     TempDir dir_;
