@@ -24,36 +24,45 @@ std::pair<std::uint64_t, std::uint64_t> server_of(const redis::Link& link,
     return {link.connection_generation(key), link.reorderings(key)};
 }
 
-// A cursor means nothing to another server, even if that has the same data. So
-// the scan then begins again.
+std::uint64_t cursor_of(std::string_view text) noexcept
+{
+    std::uint64_t cursor = 0;
+    std::from_chars(text.data(), text.data() + text.size(), cursor);
+    return cursor;
+}
+
+// The entries of a piece. `reply` is that to scan.next().
+const redis::Reply& entries_of(redis::Scan& scan, const redis::Reply& reply)
+{
+    const redis::Reply* const entries = scan.take(reply);
+    if (entries == nullptr) {
+        throw damaged("unexpected reply of Redis to HSCAN or SSCAN");
+    }
+    return *entries;
+}
+
 template <typename Entries>
 Task<Entries> read_whole(redis::Link& link, const std::string& key,
                          redis::Scan (*scan_of)(std::string),
                          void (*add)(const redis::Reply& piece, Entries& to))
 {
-    for (int tries = 0; tries < kTries; ++tries) {
-        Entries entries;
-        const auto server = server_of(link, key);
-        auto scan = scan_of(key);
-        for (int pieces = 1;; ++pieces) {
-            const redis::Reply& reply = co_await ask(link, scan.next());
-            const redis::Reply* const piece = scan.take(reply);
-            if (piece == nullptr) {
-                throw damaged("unexpected reply of Redis to HSCAN or SSCAN");
-            }
-            add(*piece, entries);
-            const bool same = server_of(link, key) == server;
-            if (scan.done() && (same || pieces == 1)) {
-                co_return entries;
-            }
-            if (!same) {
-                break;
-            }
+    Entries entries;
+    const ReadPiece read =
+        [&](api::ScanPlace from) -> Task<std::optional<api::ScanPlace>> {
+        if (from.cursor == 0) {
+            entries.clear();
         }
-    }
-    throw refused(Refusal::server_changes, api::ErrorCode::service_unavailable,
-                  "the server of the Redis key " + key
-                      + " changes repeatedly: try again later");
+        auto scan = redis::Scan::from(scan_of(key), from.cursor);
+        const redis::Reply& reply = co_await ask(link, scan.next());
+        add(entries_of(scan, reply), entries);
+        std::optional<api::ScanPlace> next;
+        if (const auto cursor = cursor_of(reply[0].text()); cursor != 0) {
+            next = {cursor, 0, ""};
+        }
+        co_return next;
+    };
+    co_await read_in_pieces(link, key, read);
+    co_return entries;
 }
 
 void add_fields(const redis::Reply& piece,
@@ -73,6 +82,26 @@ void add_members(const redis::Reply& piece, std::set<std::string>& to)
 
 }  // namespace
 
+Task<> read_in_pieces(redis::Link& link, const std::string& key,
+                      const ReadPiece& read)
+{
+    for (int tries = 0; tries < kTries; ++tries) {
+        const auto server = server_of(link, key);
+        bool same = true;
+        std::optional<api::ScanPlace> place(std::in_place);
+        while (place && same) {
+            place = co_await read(*place);
+            same = server_of(link, key) == server;
+        }
+        if (same) {
+            co_return;
+        }
+    }
+    throw refused(Refusal::server_changes, api::ErrorCode::service_unavailable,
+                  "the server of the Redis key " + key
+                      + " changes repeatedly: try again later");
+}
+
 Task<std::map<std::string, std::string>> read_hash(redis::Link& link,
                                                    const std::string& key)
 {
@@ -85,13 +114,6 @@ Task<std::set<std::string>> read_set(redis::Link& link, const std::string& key)
 }
 
 namespace {
-
-std::uint64_t cursor_of(std::string_view text) noexcept
-{
-    std::uint64_t cursor = 0;
-    std::from_chars(text.data(), text.data() + text.size(), cursor);
-    return cursor;
-}
 
 // A number that grows from cursor to cursor: SCAN counts with the bits in
 // reverse, and ends at 0.
@@ -148,13 +170,10 @@ Task<IndexPage> read_index_page(redis::Link& link, const std::string& key,
                                           : redis::Scan::of_set(key),
                                       place.cursor);
         const redis::Reply& reply = co_await ask(link, scan.next());
-        const redis::Reply* const piece = scan.take(reply);
-        if (piece == nullptr) {
-            throw damaged("unexpected reply of Redis to HSCAN or SSCAN");
-        }
+        const redis::Reply& piece = entries_of(scan, reply);
         const std::uint64_t next =
             next_cursor(place, cursor_of(reply[0].text()));
-        for (Entry& entry : sorted_after(*piece, kind, place.after)) {
+        for (Entry& entry : sorted_after(piece, kind, place.after)) {
             if (page.entries.size() == most) {
                 page.next = page.after(most - 1);
                 co_return page;

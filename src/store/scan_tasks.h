@@ -1,21 +1,33 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 
+#include "../api/scan_place.h"
 #include "../redis/link.h"
 #include "index_page.h"
 #include "task.h"
 
 namespace petstore::store {
 
-// Read a whole hash or set in pieces (redis::Scan), so that a large one does
-// not delay other clients. An entry that a scan returns twice counts once. What
-// is there from the beginning to the end is found, also if the key gets another
-// server meanwhile; fail if that happens again and again. Fail as damaged if
-// the key has another type. `key` must outlive the task.
+// Reads a piece of an index. Returns where to go on; nullopt: it was the last.
+using ReadPiece =
+    std::function<Task<std::optional<api::ScanPlace>>(api::ScanPlace from)>;
+
+// Reads an index piece by piece. Begins again if its key gets another server
+// meanwhile, to which a cursor means nothing, even with the same data; fails if
+// that happens again and again. So `read` has found what was there from its
+// latest beginning to the end. `key` and `read` must outlive the task.
+Task<> read_in_pieces(redis::Link& link, const std::string& key,
+                      const ReadPiece& read);
+
+// Read a whole hash or set in this way, so that a large one does not delay
+// other clients. An entry that a scan returns twice counts once. Fail as
+// damaged if the key has another type. `key` must outlive the task.
 Task<std::map<std::string, std::string>> read_hash(redis::Link& link,
                                                    const std::string& key);
 Task<std::set<std::string>> read_set(redis::Link& link, const std::string& key);

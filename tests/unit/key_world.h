@@ -61,7 +61,7 @@ public:
     std::uint64_t
     connection_generation(std::string_view /*key*/) const noexcept override
     {
-        return 1;
+        return generation;
     }
     bool is_cluster() const noexcept override { return !away.empty(); }
     std::size_t group_of(std::string_view key) const noexcept override
@@ -100,6 +100,24 @@ public:
         }
     }
 
+    // The next piece of this index comes from a server that does not have its
+    // entries, and is then replaced.
+    void replace_server_of(const std::string& index)
+    {
+        before = [this, index, replaced = false](const Words& command) mutable {
+            if (command.size() < 2 || command[1] != index) {
+                return;
+            }
+            if (replaced) {
+                replies.erase(command[0]);
+            } else {
+                replies[command[0]] = array({bulk("0"), array({})});
+                ++generation;
+                replaced = true;
+            }
+        };
+    }
+
     bool was_cut() const { return cut_at != 0 && number >= cut_at; }
     void cut(int at, Lost lost)
     {
@@ -133,6 +151,7 @@ public:
     std::map<std::string, std::string> replies;  // instead, by first word
     std::vector<Words> sent;
     std::size_t most_at_once = 0;
+    std::uint64_t generation = 1;
     std::int64_t time = 1'700'000'000;  // seconds; negative: not a time
     bool marker_elsewhere_slot = false;
     int number = 0;

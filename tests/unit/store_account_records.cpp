@@ -255,6 +255,18 @@ TEST_CASE("an account with keys is not deleted", "[store]")
           == Refusal::account_not_found);
 }
 
+TEST_CASE("an account's keys are found although their server changes",
+          "[store]")
+{
+    Office office;
+    REQUIRE_FALSE(office.create("a1").failed());
+    REQUIRE_FALSE(office.add_key("k1", AccountName{"a1", ""}).failed());
+    office.world.replace_server_of("P:account-keys:a1");
+    CHECK(office.remove("a1").refusal() == Refusal::account_in_use);
+    CHECK(office.world.count("SSCAN") == 2);
+    CHECK(office.record("a1").count("deleted") == 0);
+}
+
 TEST_CASE("a key that is added while its account is deleted keeps it",
           "[store]")
 {

@@ -130,3 +130,26 @@ TEST_CASE("a plan in use stays unless another source defines it", "[store]")
     CHECK_FALSE(f.remove("gold").failed());
     CHECK(f.world.hashes["P:plans"].empty());
 }
+
+TEST_CASE("a plan's use is found although the server of an index changes",
+          "[store]")
+{
+    PlanWorld f;
+    f.world.hashes["P:plans"]["gold"] = "1 2";
+    std::string index;
+    SECTION("by a key")
+    {
+        f.add_key("k1", "gold");
+        index = "P:keys";
+    }
+    SECTION("by an account")
+    {
+        f.world.hashes["P:accounts"]["a1"] = "1";
+        f.world.hashes["P:account:a1"] = {
+            {"id", "a1"}, {"created", "1"}, {"plan", "gold"}};
+        index = "P:accounts";
+    }
+    f.world.replace_server_of(index);
+    CHECK(f.remove("gold").refusal() == Refusal::plan_in_use);
+    CHECK(f.world.hashes["P:plans"].count("gold") == 1);
+}

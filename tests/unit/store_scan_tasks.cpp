@@ -2,8 +2,10 @@
 #include "catch.h"
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "fake_link.h"
 #include "key_world.h"
@@ -73,12 +75,32 @@ TEST_CASE("a cursor is not used on another server", "[store]")
     CHECK(r.result.value() == Fields{{"a", "v"}, {"b", "v"}});
 }
 
-TEST_CASE("a hash of one piece is whole on any server", "[store]")
+TEST_CASE("a page that takes several commands is read again, too", "[store]")
 {
-    ReadHash r;
-    ++r.link.generation;
-    r.piece("0", "a");
-    CHECK(r.result.value() == Fields{{"a", "v"}});
+    FakeLink link;
+    store::Operations all;
+    Result<store::Done> result;
+    const std::string key = "s";
+    std::vector<std::string> found;
+    const store::ReadPiece read =
+        [&](api::ScanPlace from) -> store::Task<std::optional<api::ScanPlace>> {
+        auto page = co_await store::read_index_page(
+            link, key, store::IndexKind::set, from, 100);
+        for (const auto& entry : page.entries) {
+            found.push_back(entry.first);
+        }
+        co_return page.next;
+    };
+    store::run(all, store::read_in_pieces(link, key, read), result);
+    link.reply(array({bulk("5"), array({})}));
+    CHECK(link.commands.at(0) == Words{"SSCAN", "s", "5", "COUNT", "1000"});
+    ++link.generation;
+    link.reply(array({bulk("0"), array({})}));
+    REQUIRE(link.commands.size() == 1);
+    CHECK(link.commands[0] == Words{"SSCAN", "s", "0", "COUNT", "1000"});
+    link.reply(array({bulk("0"), array({bulk("a")})}));
+    CHECK_FALSE(result.failed());
+    CHECK(found == std::vector<std::string>{"a"});
 }
 
 TEST_CASE("a hash whose server changes all the time is not read", "[store]")

@@ -5,6 +5,7 @@
 
 #include "../../redis/server_time.h"
 #include "../keys/key_tasks.h"
+#include "../scan_tasks.h"
 #include "../scripts.h"
 #include "account_commands.h"
 #include "account_index_tasks.h"
@@ -190,25 +191,31 @@ namespace {
 // In pieces, so that a worker keeps only one of them.
 constexpr std::size_t kKeysInPiece = 100;
 
+// Whether there is a key but `except`. One that cannot be read counts.
+bool has_other(const KeyListing& keys, const std::string& except)
+{
+    const auto is_other = [&](const auto& id) { return id != except; };
+    return std::any_of(
+               keys.keys.begin(), keys.keys.end(),
+               [&](const StoredKey& key) { return is_other(key.record.id); })
+           || std::any_of(keys.damaged.begin(), keys.damaged.end(), is_other)
+           || !keys.damaged_entries.empty() || !keys.unread.empty();
+}
+
 Task<bool> has_keys(const KeyServers& servers, const std::string& account,
                     const std::string& except)
 {
-    const auto is_other = [&](const auto& id) { return id != except; };
-    std::optional<api::ScanPlace> place(std::in_place);
-    while (place) {
-        const KeyPage page =
-            co_await list_some_keys(servers, account, *place, kKeysInPiece);
-        const KeyListing& keys = page.listing;
-        if (std::any_of(
-                keys.keys.begin(), keys.keys.end(),
-                [&](const StoredKey& key) { return is_other(key.record.id); })
-            || std::any_of(keys.damaged.begin(), keys.damaged.end(), is_other)
-            || !keys.damaged_entries.empty() || !keys.unread.empty()) {
-            co_return true;
-        }
-        place = page.next;
-    }
-    co_return false;
+    bool found = false;
+    const ReadPiece look =
+        [&](api::ScanPlace from) -> Task<std::optional<api::ScanPlace>> {
+        KeyPage page = co_await list_some_keys(servers, account,
+                                               std::move(from), kKeysInPiece);
+        found = has_other(page.listing, except);
+        co_return found ? std::nullopt : std::move(page.next);
+    };
+    const std::string index = servers.schema.account_keys(account);
+    co_await read_in_pieces(servers.keys, index, look);
+    co_return found;
 }
 
 // Removes what refers to a deleted account, but for its usage.

@@ -114,30 +114,36 @@ constexpr std::size_t kPiece = 1000;
 
 Task<> refuse_if_account_has(const KeyServers& servers, const std::string& plan)
 {
-    std::optional<api::ScanPlace> place(std::in_place);
-    while (place) {
-        AccountPage page = co_await list_some_accounts(servers, *place, kPiece);
+    const ReadPiece look =
+        [&](api::ScanPlace from) -> Task<std::optional<api::ScanPlace>> {
+        AccountPage page =
+            co_await list_some_accounts(servers, std::move(from), kPiece);
         refuse_if_unread(page.listing.unread);
         for (const api::AccountRecord& account : page.listing.accounts) {
             if (account.deleted == 0) {
                 refuse_if_has(account, plan, "the account ");
             }
         }
-        place = std::move(page.next);
-    }
+        co_return std::move(page.next);
+    };
+    const std::string index = servers.schema.account_index();
+    co_await read_in_pieces(servers.keys, index, look);
 }
 
 Task<> refuse_if_key_has(const KeyServers& servers, const std::string& plan)
 {
-    std::optional<api::ScanPlace> place(std::in_place);
-    while (place) {
-        KeyPage page = co_await list_some_keys(servers, "", *place, kPiece);
+    const ReadPiece look =
+        [&](api::ScanPlace from) -> Task<std::optional<api::ScanPlace>> {
+        KeyPage page =
+            co_await list_some_keys(servers, "", std::move(from), kPiece);
         refuse_if_unread(page.listing.unread);
         for (const StoredKey& key : page.listing.keys) {
             refuse_if_has(key.record, plan, "the key ");
         }
-        place = std::move(page.next);
-    }
+        co_return std::move(page.next);
+    };
+    const std::string index = servers.schema.key_index();
+    co_await read_in_pieces(servers.keys, index, look);
 }
 
 // Keys and accounts get their plans one by one, so one that gets this plan
