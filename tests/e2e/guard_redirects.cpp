@@ -350,6 +350,8 @@ TEST_CASE("guard: internal redirects are charged once")
         location /outer/ { proxy_pass http://%BACK_END%; }
         location /inner/ { internal; proxy_pass http://%BACK_END%; }
         location /inner/api/ { internal; rewrite ^/inner/api/(.*) /v1/$1; }
+        location /inner/left/ { internal; rewrite ^ /left last; }
+        location = /left { internal; petstore_guard off; return 200 "left"; }
         location /inner/file/ { internal; root %DIR%; }
         location /inner/open/ {
             internal;
@@ -365,6 +367,7 @@ TEST_CASE("guard: internal redirects are charged once")
     for (const auto& [path, body] : {std::pair("/outer/a", "GET /inner/a"),
                                      {"/outer/open/a", "GET /inner/open/a"},
                                      {"/outer/api/pets", "[]"},
+                                     {"/outer/left/a", "left"},
                                      {"/pages/", "index"}}) {
         INFO(path);
         const auto response = store.http.get(path);

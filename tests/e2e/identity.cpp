@@ -318,6 +318,49 @@ TEST_CASE(
     CHECK(shop.charged() == 0);
 }
 
+TEST_CASE("identity: nor does the page where nginx refuses a later location")
+{
+    NginxOptions options;
+    options.server = R"(
+        error_page 403 = @page;
+        location @page { proxy_pass http://%BACK_END%; }
+        location = /page { proxy_pass http://%BACK_END%; }
+        location /seen/ {
+            petstore_guard on;
+            petstore_identity_headers off;
+            proxy_pass http://%BACK_END%;
+        }
+        location /next/usage { petstore_usage; deny all; }
+        location /next/admin/ {
+            petstore_admin;
+            deny all;
+            error_page 403 /page;
+        }
+        location /next/guarded { petstore_guard on; deny all; })";
+    GuardedStore shop(options, "", [](const BackEnd::Request& request) {
+        Response response{200, "1.1", {}, "page"};
+        if (request.target.rfind("/seen/", 0) == 0) {
+            response.headers.emplace_back("X-Accel-Redirect",
+                                          "/next/" + request.target.substr(6));
+        }
+        return response;
+    });
+    const std::string bearer = "Bearer " + shop.store.key.secret;
+    Headers headers = kInvented;
+    headers.emplace_back("Authorization", bearer);
+    Http http(shop.store.nginx.url());
+    for (const std::string path : {"usage", "admin/keys", "guarded"}) {
+        INFO(path);
+        const auto before = shop.back_end.count();
+        CHECK(http.get("/seen/" + path, headers).body == "page");
+        const auto requests = shop.back_end.requests();
+        REQUIRE(requests.size() == before + 2);
+        CHECK(requests[before].header("authorization") == bearer);
+        expect_no_identity(requests.back());
+        CHECK(requests.back().header("x-other") == "kept");
+    }
+}
+
 TEST_CASE("identity: nor does the page of an error in what the module serves")
 {
     NginxOptions options;

@@ -142,7 +142,7 @@ ngx_int_t send_preflight_response(ngx_http_request_t* r)
         response.allow = service::kUsageMethods;
         info->preflight_methods = response.allow;
     }
-    info->entered.handled = true;
+    info->entered.handled_in = info->entered.conf;
     discard_body(r);
     return send_response(r, *info, false, response);
 }

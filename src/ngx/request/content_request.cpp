@@ -45,8 +45,10 @@ ngx_int_t serve(ngx_http_request_t* r,
         if (info == nullptr || cleanup == nullptr || worker == nullptr) {
             return NGX_HTTP_INTERNAL_SERVER_ERROR;
         }
-        info->entered.handled |= r == r->main;
-        info->entered.served |= r == r->main;
+        if (r == r->main) {
+            info->entered.handled_in = info->entered.conf;
+            info->entered.served = true;
+        }
         auto& requests = worker->*list;
         Request& request = requests.start(r, *info, conf, *worker, requests);
         cleanup->data = &request;

@@ -16,14 +16,14 @@ namespace {
 void note_redirect(const ngx_http_request_t* r,
                    EnteredLocation& entered) noexcept
 {
-    if (entered.conf == nullptr || entered.handled || entered.redirected) {
+    if (entered.conf == entered.handled_in || entered.redirected) {
         return;
     }
     // nginx counts uri_changes down.
     if (r->uri_changes + ngx_uint_t{1} == entered.uri_changes) {
         entered.redirected = true;
     } else {
-        entered.conf = nullptr;
+        entered.conf = entered.handled_in;
     }
 }
 
@@ -44,9 +44,8 @@ ngx_int_t server_rewrite_handler(ngx_http_request_t* r) noexcept
 ngx_int_t hide_from_page(ngx_http_request_t* r, RequestInfo& info) noexcept
 {
     const EnteredLocation& entered = info.entered;
-    // A guard has done so itself.
-    const bool unhandled = entered.redirected && !entered.handled;
-    if (entered.conf == nullptr || (!unhandled && !entered.served)) {
+    // Where it was not redirected, a guard has done so itself.
+    if (entered.conf == nullptr || (!entered.redirected && !entered.served)) {
         return NGX_DECLINED;
     }
     return run_handler(r, [&]() -> ngx_int_t {
@@ -76,8 +75,8 @@ ngx_int_t rewrite_handler(ngx_http_request_t* r) noexcept
     if (core_loc_conf(r)->named) {
         left = entered.redirected ? nullptr : entered.conf;
         note_redirect(r, entered);
-    } else if (!entered.redirected && !entered.handled) {
-        entered.conf = nullptr;  // a `rewrite` has left it
+    } else if (!entered.redirected) {
+        entered.conf = entered.handled_in;  // a `rewrite` may have left it
     }
     if (here) {
         entered.conf = loc_conf(r);
@@ -101,7 +100,7 @@ const LocConf* entered_conf(ngx_http_request_t* r) noexcept
         return nullptr;
     }
     const EnteredLocation& entered = info->entered;
-    return entered.handled || entered.redirected ? entered.conf : nullptr;
+    return entered.redirected ? entered.conf : entered.handled_in;
 }
 
 }  // namespace

@@ -16,8 +16,10 @@ struct EnteredLocation {
     const LocConf* conf = nullptr;
     ngx_uint_t uri_changes = 0;  // r->uri_changes on entry
     bool redirected = false;     // by nginx from `conf`, to an error page
-    bool handled = false;  // the API, the guard or CORS has handled the request
-    bool served = false;   // by a content handler of the module
+    bool served = false;         // by a content handler of the module
+    // The latest `conf` where the API, the guard or CORS has handled the
+    // request; nullptr if there was none.
+    const LocConf* handled_in = nullptr;
 };
 
 // The content handler of the request, or of its location: nginx refuses a

@@ -37,9 +37,11 @@ ngx_int_t guard(ngx_http_request_t* r, const LocConf& conf)
         return hide_identity(r, *info, conf) ? NGX_DECLINED
                                              : NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
-    info->entered.handled |= r == r->main;
-    if (r == r->main && state.first == nullptr) {
-        state.first = &conf;
+    if (r == r->main) {
+        info->entered.handled_in = info->entered.conf;
+        if (state.first == nullptr) {
+            state.first = &conf;
+        }
     }
     ngx_http_cleanup_t* cleanup = ngx_http_cleanup_add(r, 0);
     Worker* worker = Worker::current();
