@@ -92,6 +92,9 @@ void Builder::complete_headers()
 void Builder::complete(Json& operation, Operation id) const
 {
     Json& responses = operation["responses"];
+    if (is_get(id)) {
+        responses["304"]["description"] = description_of(304, id);
+    }
     for (const ErrorCase& error : errors_of(id, settings_.key_header)) {
         if (is_possible(error.code)) {
             add_error(responses[std::to_string(error.status)], error, id);
@@ -138,6 +141,7 @@ Json Builder::headers_of(Operation id, int status) const
     }
     switch (status) {
     case 200:
+    case 304:
         if (has_pages(id)) {
             add("Link");
         }

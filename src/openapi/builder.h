@@ -25,7 +25,7 @@ public:
     // examples.
     void complete_headers();
 
-    // Adds an operation's errors, and the headers of all its responses.
+    // Adds an operation's 304 and errors, and the headers of all its responses.
     void complete(Json& operation, api::Operation id) const;
 
 private:

@@ -213,10 +213,17 @@ std::vector<ErrorCase> errors_of(Operation operation,
     return cases;
 }
 
+bool is_get(Operation operation) noexcept
+{
+    return (set_of(operation) & (kList | kGet | kUsage | kAdminReads)) != 0;
+}
+
 std::string_view description_of(int status, Operation operation) noexcept
 {
     const bool is_admin = (set_of(operation) & kAdmin) != 0;
     switch (status) {
+    case 304:
+        return "The request has \"If-None-Match: *\"; without it, the answer would be 200.";
     case 400:
         return "The request is not valid; the message says why.";
     case 401:

@@ -73,6 +73,9 @@ TEST_CASE("the admin document has the operations of its router", "[openapi]")
         CHECK(operation.contains("requestBody") == api::has_admin_body(id));
         const bool has_id = path.find('{') != std::string::npos;
         CHECK(operation["responses"].contains("404") == has_id);
+        const json& item = document["paths"][path];
+        const bool is_get = item.contains("get") && item["get"] == operation;
+        CHECK(operation["responses"].contains("304") == is_get);
         found.insert(id);
     });
     const auto first = static_cast<int>(api::Operation::list_accounts);

@@ -94,6 +94,11 @@ test('every operation matches the document', async () => {
     await send(200, 'GET', `/keys/${created.id}`);
     await send(200, 'GET', `/accounts/${account.id}/usage`);
     await send(200, 'GET', `/accounts/${account.id}/usage?by=month`);
+    for (const path of ['/accounts', `/accounts/${account.id}`,
+        `/accounts/${account.id}/usage`, '/usage', '/keys',
+        `/keys/${created.id}`, '/plans']) {
+        await send(304, 'GET', path, undefined, { 'If-None-Match': '*' });
+    }
     const { data: next } = await send(201, 'POST',
         `/keys/${created.id}/rotate`, { grace: '24h' });
     await send(201, 'POST', `/keys/${next.id}/rotate`);

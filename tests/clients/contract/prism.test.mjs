@@ -29,8 +29,9 @@ async function start(t, name, text, options = []) {
     return async (method, target, headers = {}, body) => {
         const response = await fetch(prism.url + target, { method, body,
             headers: { Authorization: `Bearer ${key}`, ...headers } });
+        const text = await response.text();
         return { response, complaint: await violation(response),
-            json: JSON.parse(await response.text()) };
+            json: text ? JSON.parse(text) : undefined };
     };
 }
 
@@ -77,6 +78,10 @@ test('valid requests', async (t) => {
     assert.match(headers.get('deprecation'), /^@\d+$/);
     assert.equal((await send(404, 'GET', '/pets/999')).data.code,
         'pet_not_found');
+
+    for (const path of ['/pets?limit=2', '/pets/1', '/usage']) {
+        await send(304, 'GET', path, { 'If-None-Match': '*' });
+    }
 
     const { windows } = (await send(200, 'GET', '/usage')).data;
     assert.deepEqual(windows.map(({ window }) => window), ['minute', 'day']);
