@@ -255,12 +255,20 @@ std::size_t ClusterServers::owner(int slot, std::size_t asked) const
 std::size_t ClusterServers::replica_of(std::size_t primary) const
 {
     const auto primary_id = id(primary);
-    for (const Row& row : rows(primary)) {
-        if (row.primary == primary_id && !contains(row.flags, "fail")) {
-            return row.server;
+    std::optional<std::size_t> found;
+    // The primary hears of a replica that returns with its next ping.
+    const bool has_replica = wait_until([&] {
+        for (const Row& row : rows(primary)) {
+            if (row.primary == primary_id && !contains(row.flags, "fail")) {
+                found = row.server;
+            }
         }
+        return found.has_value();
+    });
+    if (!has_replica) {
+        throw HarnessError("the primary has no replica");
     }
-    throw HarnessError("the primary has no replica");
+    return *found;
 }
 
 std::vector<int> ClusterServers::slots_of(std::size_t primary) const
