@@ -136,7 +136,6 @@ TEST_CASE("doctor: each rule that workers lack is named")
         const auto enough = rows_with(with_user(server, with_patterns));
         CHECK(enough.count(which + "worker rights") == 0);
         CHECK(enough.count(which + "worker plans") == 0);
-        CHECK(enough.count(which + "worker usage") == 0);
         for (std::size_t i = 0; i < with_patterns.size(); ++i) {
             const std::string missing = with_patterns[i];
             if (std::find(skipped.begin(), skipped.end(), missing)
@@ -147,17 +146,15 @@ TEST_CASE("doctor: each rule that workers lack is named")
             fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
             INFO(which << missing);
             const auto rows = rows_with(with_user(server, fewer));
-            // Workers can do without plans in Redis, and without showing usage.
+            // Workers can do without plans in Redis.
             const bool works = rows.count(which + "worker rights") == 0;
             const bool is_for_plans =
                 std::find(for_plans.begin(), for_plans.end(), missing)
                 != for_plans.end();
             if (works) {
-                CHECK((is_for_plans || missing == "+hgetall"));
+                CHECK(is_for_plans);
             }
-            const std::string name = !works         ? "worker rights"
-                                     : is_for_plans ? "worker plans"
-                                                    : "worker usage";
+            const std::string name = works ? "worker plans" : "worker rights";
             REQUIRE(rows.count(which + name) == 1);
             const auto row = rows.at(which + name);
             CHECK(row.verdict == (works ? "warning" : "wrong"));

@@ -92,6 +92,39 @@ TEST_CASE("limits month: a clock that was ahead begins no month anew")
     expect_error(http.get("/v1/pets"), 429, "rate_limit_exceeded");
 }
 
+TEST_CASE("limits month: a month in which the clock was before is not refilled")
+{
+    Monthly store("minute=100 day=1000 month=5", "");
+    auto& http = store.http;
+    const auto admitted = [&] {
+        int count = 0;
+        while (http.get("/v1/pets").status == 200 && count < 100) {
+            ++count;
+        }
+        return count;
+    };
+    const auto admits_at = [&](const char* time) {
+        store.clocked.set_time(time);
+        return wait_until([&] { return http.get("/v1/pets").status == 200; });
+    };
+    SECTION("the clock was ahead and was set right")
+    {
+        REQUIRE(admits_at("2027-05-30 12:00:00"));
+        REQUIRE(admits_at("2027-06-02 12:00:00"));
+        CHECK(admitted() == 4);
+        REQUIRE(admits_at("2027-05-30 12:05:00"));
+    }
+    SECTION("the clock was set back and right again")
+    {
+        REQUIRE(admits_at("2027-06-01 00:00:00"));
+        REQUIRE(admits_at("2027-05-29 00:00:00"));
+        store.clocked.set_time("2027-06-01 01:00:00");
+        CHECK(admitted() == 4);
+    }
+    store.clocked.set_time("2027-06-01 02:00:00");
+    expect_error(http.get("/v1/pets"), 429, "rate_limit_exceeded");
+}
+
 TEST_CASE("limits month: a month late in the year is denied until January")
 {
     Monthly store("minute=100 day=1000 month=1", "");

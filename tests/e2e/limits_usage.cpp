@@ -137,8 +137,9 @@ TEST_CASE("limits usage: a missing access rule shows at once")
     options.redis = "redis://petstore:pw@" + host.redis.tcp_url().substr(8);
     NginxServer nginx(options);
     CHECK(wait_until([&] {
-        return contains(nginx.error_log(),
-                        "may not write the usage of accounts (NOPERM)");
+        return contains(
+            nginx.error_log(),
+            "may not read and write the usage of accounts (NOPERM)");
     }));
     Http http(nginx.url(), key.secret);
     host.set_time("2027-03-10 12:00:00");

@@ -320,9 +320,9 @@ private:
         const Number day = day_of_charge();
         if (day != state[kUtcDay]) {
             if (month_name(day) != month_name(state[kUtcDay])) {
-                state[kMonthUsed] = day < state[kUtcDay]
-                                        ? account_.units_in(month_name(day))
-                                        : 0;
+                // Not 0 if the clock was once in that month.
+                state[kMonthUsed] =
+                    state[kUtcDay] > 0 ? account_.units_in(month_name(day)) : 0;
             }
             state[kMonthBase] = state[kMonthUsed];
             state[kUtcDay] = day;
@@ -1061,6 +1061,10 @@ private:
             seen["month began"] +=
                 rolled
                 && month_name((*after.state)[kUtcDay]) != month_name(day);
+            seen["month began with its usage"] +=
+                rolled && day < now / kDay
+                && month_name((*after.state)[kUtcDay]) != month_name(day)
+                && (*after.state)[kMonthBase] > 0;
             seen["day went back"] += rolled && day > now / kDay;
             seen["day stayed ahead"] += admitted > 0 && day == now / kDay + 1;
             seen["limited by the month"] +=
@@ -1149,6 +1153,7 @@ const char* const kOutcomes[] = {
     "window brought back by a strike",
     "day moved into the usage",
     "month began",
+    "month began with its usage",
     "day went back",
     "day stayed ahead",
     "settled",

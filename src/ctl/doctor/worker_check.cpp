@@ -16,7 +16,6 @@ namespace {
 constexpr char kWrites[] = "worker writes";
 constexpr char kRights[] = "worker rights";
 constexpr char kPlanRights[] = "worker plans";
-constexpr char kUsageRights[] = "worker usage";
 constexpr char kProbe[] = "x";  // neither a number nor a list
 constexpr std::int64_t kProbeSeconds = 10;
 
@@ -86,12 +85,6 @@ public:
                 {Verdict::warning, which + kPlanRights, "missing:" + rights,
                  "workers do not know the plans in Redis, or petstorectl those of nginx.conf: ACL SETUSER USER"
                      + rights,
-                 true});
-        }
-        if (const std::string rights = missing_for_usage(); !rights.empty()) {
-            findings.push_back(
-                {Verdict::warning, which + kUsageRights, "missing:" + rights,
-                 "petstore_usage answers 503: ACL SETUSER USER" + rights,
                  true});
         }
         if (!may_all) {
@@ -182,6 +175,7 @@ private:
         attempt("SETRANGE", "0", "");
         attempt("INCRBY", kProbe);
         attempt("HINCRBY", kProbe, kProbe);
+        attempt("HGETALL");
         attempt("PEXPIRE", "10000");
         attempt("PEXPIRETIME");
         attempt("DEL");
@@ -229,21 +223,6 @@ private:
         attempt_on(hosts, '~' + hosts, "HDEL", kHost);
         attempt_on(hosts, '~' + hosts, "PEXPIRE", "180000");
         return std::exchange(missing_, needed);
-    }
-
-    // The rule without which only petstore_usage does not work. Where records
-    // are, all need it.
-    std::string missing_for_usage()
-    {
-        if (data_ != WorkerData::accounts) {
-            return {};
-        }
-        const std::string needed = std::exchange(missing_, {});
-        attempt_on(schema_.account_probe(account_),
-                   '~' + schema_.account_pattern(), "HGETALL");
-        const bool has_pattern = missing_.find('~') == std::string::npos;
-        std::string usage = std::exchange(missing_, needed);
-        return has_pattern ? usage : std::string();
     }
 
     void attempt_on(const std::string& name, const std::string& pattern,

@@ -23,15 +23,18 @@ void UsageProbe::probe_if_due() noexcept
         return;
     }
     failed_ = refused_ = false;
-    pending_ = 2;
+    pending_ = 3;
     try {
         // Not by a script, whose errors do not name a missing rule.
         redis::Command count("HINCRBY");
         count.key(name_).arg("probe").arg(std::int64_t{1});
         redis::Command expire("PEXPIRE");
         expire.key(name_).arg(kProbeMillis);
+        redis::Command read("HGETALL");
+        read.key(name_);
         link_.send(count, *this);
         link_.send(expire, *this);
+        link_.send(read, *this);
     } catch (...) {
         failed_ = true;
         pending_ = 0;

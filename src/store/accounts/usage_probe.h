@@ -11,16 +11,17 @@ namespace petstore::store {
 
 class UsageLog {
 public:
-    // An access rule forbids writing the usage of accounts. Reported once,
-    // and again only after a write was permitted.
+    // An access rule forbids reading or writing the usage of accounts.
+    // Reported once, and again only after both were permitted.
     virtual void usage_forbidden() noexcept = 0;
 
 protected:
     ~UsageLog() = default;
 };
 
-// Tries once per connection to write a usage: without the right to, no account
-// could be charged from the next day in UTC on. Runs in one worker per host.
+// Tries once per connection to read and write a usage: without the right to,
+// no account could be charged from the next day or month in UTC on. Runs in one
+// worker per host.
 class UsageProbe final : private redis::ReplyHandler {
 public:
     // Borrows both, and `link` is that of the accounts.

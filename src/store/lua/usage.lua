@@ -34,15 +34,16 @@ end
 
 -- The day to which a request is charged now, the month's count, and the month's
 -- count when that day began. A day in the state remains while Redis's clock is
--- set back, but not if it is more than a day ahead: then the month may have a usage
--- already. If that cannot be read, the month's counts are 0, and an error follows.
+-- set back, but not if it is more than a day ahead. A month that begins may have a
+-- usage already, if the clock was ahead once. If that cannot be read, the month's
+-- counts are 0, and an error follows.
 local function open_day(key, now, utc_day, month, month_base)
   local today = math.floor(now / DAY)
   if utc_day == today or utc_day == today + 1 then return utc_day, month, month_base end
   local this_month, failure = (month_of(today)), nil
   if this_month ~= month_of(utc_day) then
     month = 0
-    if utc_day > today then month, failure = units_in(key, this_month) end
+    if utc_day > 0 then month, failure = units_in(key, this_month) end
   end
   return today, month or 0, month or 0, failure
 end
