@@ -41,6 +41,10 @@ struct PlanWorld {
         REQUIRE(result.calls == 1);
         return result;
     }
+    static std::string digest_of(const std::string& id)
+    {
+        return std::string(64, id.back());
+    }
     // A host that published its plans some seconds ago.
     void publish(const std::string& name, const api::NamedLimits& of_host,
                  std::int64_t ago)
@@ -53,7 +57,7 @@ struct PlanWorld {
     // A key with this plan of its own.
     void add_key(const std::string& id, const std::string& plan)
     {
-        const std::string digest(64, id.back());
+        const std::string digest = digest_of(id);
         world.hashes["P:keys"][id] = digest;
         world.hashes["P:key:" + digest] = {
             {"id", id}, {"account", "a1"}, {"plan", plan}, {"epoch", "1"}};
@@ -152,4 +156,28 @@ TEST_CASE("a plan's use is found although the server of an index changes",
     f.world.replace_server_of(index);
     CHECK(f.remove("gold").refusal() == Refusal::plan_in_use);
     CHECK(f.world.hashes["P:plans"].count("gold") == 1);
+}
+
+TEST_CASE("enterprise stays for those that lack a number of their own",
+          "[store]")
+{
+    PlanWorld f;
+    f.world.hashes["P:plans"] = {{"enterprise", "1000 20000"}};
+    f.add_key("k1", "enterprise");
+    f.world.hashes["P:accounts"]["a1"] = "1";
+    auto& key = f.world.hashes["P:key:" + PlanWorld::digest_of("k1")];
+    auto& account = f.world.hashes["P:account:a1"];
+    account = {{"id", "a1"}, {"created", "1"}, {"plan", "enterprise"}};
+    CHECK(f.remove("enterprise").refusal() == Refusal::plan_in_use);
+    account.insert({{"per_minute", "5"}, {"per_day", "50"}});
+    CHECK(f.remove("enterprise").refusal() == Refusal::plan_in_use);
+    key["per_minute"] = "5";
+    CHECK(f.remove("enterprise").refusal() == Refusal::plan_in_use);
+    key["per_day"] = "50";
+    CHECK_FALSE(f.remove("enterprise").failed());
+
+    f.world.hashes["P:plans"] = {{"enterprise", "1000 20000"}};
+    key.erase("per_day");
+    f.publish("web1", {{"enterprise", {3, 4}}}, 5);
+    CHECK_FALSE(f.remove("enterprise").failed());
 }

@@ -97,12 +97,15 @@ void refuse_if_unread(const std::vector<std::string>& unread)
     }
 }
 
-// Of a key or an account.
+// Of a key or an account. Nothing else defines the plan, but enterprise needs
+// no definition where the record has the numbers.
 template <typename Record>
 void refuse_if_has(const Record& record, const std::string& plan,
                    const char* what)
 {
-    if (record.plan == plan) {
+    const bool has_numbers = record.per_minute && record.per_day;
+    if (record.plan == plan
+        && !(has_numbers && api::PlanTable().needs_numbers(plan))) {
         throw refused(Refusal::plan_in_use, api::ErrorCode::invalid_field,
                       what + record.id
                           + " has this plan, and nothing else defines it");

@@ -71,11 +71,13 @@ KnownPlans::KnownPlans(StoredPlans stored, std::vector<HostPlans> hosts,
 
 bool KnownPlans::defined_without_redis(std::string_view name) const
 {
-    return api::PlanTable().knows(name)
-           || std::any_of(hosts_.begin(), hosts_.end(),
-                          [&](const HostPlans& host) {
-                              return host.plans.find(name) != host.plans.end();
-                          });
+    const auto defines = [&](const api::NamedLimits& plans) {
+        return plans.find(name) != plans.end();
+    };
+    return defines(api::PlanTable().plans())
+           || std::any_of(
+               hosts_.begin(), hosts_.end(),
+               [&](const HostPlans& host) { return defines(host.plans); });
 }
 
 std::vector<std::string> KnownPlans::differences() const

@@ -44,7 +44,8 @@ public:
     // The plans in Redis that do not count.
     const StoredPlans& stored() const noexcept { return stored_; }
 
-    // Whether a plan has a definition besides that in Redis.
+    // Whether a plan has a definition besides that in Redis. The built-in
+    // enterprise is none: it has no limits.
     bool defined_without_redis(std::string_view name) const;
 
     // In words: the plans that hosts define differently, unless Redis overrides
