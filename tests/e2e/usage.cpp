@@ -415,6 +415,12 @@ TEST_CASE("usage: options are checked")
     CHECK(unknown.code == 3);
     CHECK(json::parse(unknown.err).at("code") == "not_found");
     CHECK_FALSE(contains(unknown.err, "no-such"));
+    for (const char* form : {"--json", "--csv", "--by=month"}) {
+        INFO(form);
+        const auto partial = ctl(redis.url(), {"usage", "a1", "no-such", form});
+        CHECK(partial.code == 3);
+        CHECK(partial.out.empty());
+    }
     CHECK(ctl(redis.url(), {"usage", "--external-id", "none-has-it"}).code
           == 3);
     CHECK(ctl(redis.url(), {"usage", "--external-id", "a b"}).code == 2);
@@ -499,6 +505,16 @@ TEST_CASE("usage: deleted accounts are included")
     // Not where it had ceased to exist.
     CHECK_FALSE(
         contains(ctl(redis.url(), {"usage", "--last", "3"}).out, "gone"));
+    // Unless it is named.
+    RawAccount(redis, "live");
+    for (const Words& names : {Words{"gone", "live"}, {"live", "gone"}}) {
+        Words words = names;
+        words.insert(words.end(), {"--last", "3"});
+        const auto named = usage(redis.url(), words);
+        REQUIRE(named.size() == 2);
+        CHECK(named.at(0).at("account") == names[0]);
+        CHECK(named.at(1).at("account") == names[1]);
+    }
     CHECK(ctl(redis.url(), {"account", "show", "gone"}).code == 3);
     CHECK_FALSE(contains(ctl(redis.url(), {"account", "list"}).out, "gone"));
 }

@@ -36,14 +36,7 @@ public:
         if (named == 1 && !percent_ && !options_.csv) {
             return print_one(ids.front());
         }
-        if (!ids.empty()) {
-            const auto report = make_report();
-            for (const std::string& id : ids) {
-                add(*report, read(id));
-            }
-            return report->finish();
-        }
-        print_all();
+        ids.empty() ? print_all() : print_named(ids);
     }
 
 private:
@@ -76,6 +69,23 @@ private:
                         : print_usage(of_, usage);
     }
 
+    // Reads all before it prints, so that an unknown id leaves no part of a
+    // report.
+    void print_named(const std::vector<std::string>& ids)
+    {
+        std::vector<api::AccountUsage> usages;
+        for (const std::string& id : ids) {
+            usages.push_back(read(id));
+        }
+        const auto report = make_report();
+        for (const auto& usage : usages) {
+            if (!percent_ || is_over_now(usage)) {
+                report->add(usage);
+            }
+        }
+        report->finish();
+    }
+
     std::unique_ptr<UsageReport> make_report() const
     {
         if (options_.csv) {
@@ -87,14 +97,18 @@ private:
         return percent_ ? over_report(of_, *percent_) : table_report(of_);
     }
 
-    // Accounts that were deleted before the period are of no interest.
-    void add(UsageReport& report, const api::AccountUsage& usage) const
+    bool is_over_now(const api::AccountUsage& usage) const
     {
-        const bool deleted = usage.account.deleted != 0;
-        if (percent_ ? !deleted && is_over(plans_, usage, *percent_)
-                     : !deleted || !usage_counts(usage, of_.period).empty()) {
-            report.add(usage);
-        }
+        return usage.account.deleted == 0 && is_over(plans_, usage, *percent_);
+    }
+
+    // Unless named, accounts that were deleted before the period are of no
+    // interest.
+    bool is_of_interest(const api::AccountUsage& usage) const
+    {
+        return percent_ ? is_over_now(usage)
+                        : usage.account.deleted == 0
+                              || !usage_counts(usage, of_.period).empty();
     }
 
     // Where lines appear between its updates, progress would disturb them.
@@ -109,7 +123,11 @@ private:
         const auto report = make_report();
         const auto damaged =
             each_account(context_, servers_, of_.period, !shows_progress(),
-                         [&](const auto& usage) { add(*report, usage); });
+                         [&](const auto& usage) {
+                             if (is_of_interest(usage)) {
+                                 report->add(usage);
+                             }
+                         });
         report->finish();
         fail_if_damaged(damaged);
     }
