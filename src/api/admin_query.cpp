@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "account.h"
 #include "cursor.h"
 #include "query.h"
 #include "text.h"
@@ -104,6 +105,21 @@ std::optional<Error> take_filter(const QueryParameter& parameter,
     return std::nullopt;
 }
 
+// In a query, "+" is a space. An empty list would hide that.
+std::optional<Error> take_external_id(const QueryParameter& parameter,
+                                      std::string& value)
+{
+    if (auto error = take_filter(parameter, value)) {
+        return error;
+    }
+    if (parameter.value && !is_external_id(value)) {
+        return invalid_parameter(
+            parameter.name,
+            "must be 1 to 128 visible ASCII characters, with + encoded as %2B");
+    }
+    return std::nullopt;
+}
+
 // Those of reports.
 std::optional<Error> take_period(const QueryParameter& from,
                                  const QueryParameter& to,
@@ -167,7 +183,7 @@ std::variant<AdminQuery, Error> parse_admin_query(Operation operation,
         }
     };
     then([&] { return read_limit(limit, result.limit); });
-    then([&] { return take_filter(external_id, result.external_id); });
+    then([&] { return take_external_id(external_id, result.external_id); });
     then([&] { return take_filter(plan, result.plan); });
     then([&] { return take_filter(account, result.account); });
     then([&] { return take_period(from, to, by, result); });

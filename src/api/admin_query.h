@@ -18,7 +18,8 @@ namespace petstore::api {
 struct AdminQuery {
     int limit = 20;
     ScanPlace place;
-    // Empty: any. Not validated, since no entry has an invalid one.
+    // Empty: any. plan and account are not validated, since no entry has an
+    // invalid one.
     std::string external_id;
     std::string plan;
     std::string account;

@@ -57,6 +57,12 @@ TEST_CASE("parameters of the admin API that are refused", "[api]")
           == "plan must not be given twice.");
     CHECK(refusal(Operation::list_accounts, "plan=")
           == "plan must not be empty.");
+    for (const auto& id :
+         {std::string("a+b"), std::string("%C3%A9"), std::string(129, 'a')}) {
+        CHECK(
+            refusal(Operation::list_accounts, "external_id=" + id)
+            == "external_id must be 1 to 128 visible ASCII characters, with + encoded as %2B.");
+    }
     CHECK(refusal(Operation::list_keys, "sha256=xyz")
           == "sha256 must be 64 hexadecimal digits.");
     CHECK(refusal(Operation::list_usage, "by=week")
