@@ -45,7 +45,7 @@ Scripts::Scripts()
       forget_account("forget_account", k_forget_account_lua),
       read_usage("read_usage", k_read_usage_lua),
       write_record("write_record", k_write_record_lua),
-      delete_key("delete_key", k_delete_key_lua),
+      delete_record("delete_record", k_delete_record_lua),
       set_plan("set_plan", k_set_plan_lua),
       publish_plans("publish_plans", k_publish_plans_lua),
       clear_caches("clear_caches", joined({k_damaged_lua, k_clear_caches_lua})),

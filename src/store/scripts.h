@@ -23,7 +23,7 @@ struct Scripts {
     redis::Script forget_account;
     redis::Script read_usage;
     redis::Script write_record;  // see stored_key.h
-    redis::Script delete_key;    // likewise
+    redis::Script delete_record;
     redis::Script set_plan;
     redis::Script publish_plans;
     redis::Script clear_caches;

@@ -452,6 +452,7 @@ TEST_CASE("key changes: a key that cannot be shown is not left behind")
     RedisServer redis;
     const auto key = create_key(redis);
     const auto before = hash(redis, "petstore:keys");
+    const auto accounts = hash(redis, "petstore:accounts");
     const auto record = "petstore:key:" + before.at(key.id);
     const auto old = hash(redis, record);
 
@@ -475,6 +476,9 @@ TEST_CASE("key changes: a key that cannot be shown is not left behind")
             CHECK(result.code == 1);
             CHECK(contains(result.err, "standard output"));
             CHECK(hash(redis, "petstore:keys") == before);
+            CHECK(hash(redis, "petstore:accounts") == accounts);
+            CHECK(redis.command({"KEYS", "petstore:account:*"}).items.size()
+                  == 1);
             CHECK(record_names(redis).size() == 1);
             // The old key's expiry did not change.
             auto now = hash(redis, record);

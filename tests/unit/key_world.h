@@ -227,7 +227,7 @@ private:
         if (is(c, scripts.write_record)) {
             return write_record(c);
         }
-        if (is(c, scripts.delete_key)) {
+        if (is(c, scripts.delete_record)) {
             const auto found = hashes.find(c[3]);
             if (found != hashes.end() && found->second["epoch"] != c[4]) {
                 return integer(0);

@@ -232,6 +232,25 @@ TEST_CASE("a stored key works once it is enabled, or is discarded", "[store]")
         REQUIRE_FALSE(gone.failed());
         CHECK(admin.world.hashes.count(record_of(digest_of('s'))) == 0);
         CHECK(admin.world.hashes["P:keys"].empty());
+        CHECK(admin.world.hashes.count("P:account:ak1") == 0);
+        CHECK(admin.world.hashes["P:accounts"].empty());
+    }
+    SECTION("discarded, with an account that is in use meanwhile")
+    {
+        admin.world.hashes["P:account:ak1"].erase("implicit");
+        const auto gone = admin.run<store::Done>(
+            [&](auto& waiter) { admin.keys.discard(stored.value(), waiter); });
+        REQUIRE_FALSE(gone.failed());
+        CHECK(admin.world.hashes.count("P:account:ak1") == 1);
+        CHECK(admin.world.hashes["P:accounts"].count("ak1") == 1);
+    }
+    SECTION("discarded, with a damaged account")
+    {
+        admin.world.hashes["P:account:ak1"]["created"] = "x";
+        const auto gone = admin.run<store::Done>(
+            [&](auto& waiter) { admin.keys.discard(stored.value(), waiter); });
+        REQUIRE_FALSE(gone.failed());
+        CHECK(admin.world.hashes.count("P:account:ak1") == 1);
     }
 }
 
@@ -421,7 +440,7 @@ TEST_CASE("a key that changes while it is removed is removed", "[store]")
     bool raced = false;
     admin.world.before = [&](const KeyWorld::Words& command) {
         const auto& sha = script == 0 ? store::scripts().write_record.sha1
-                                      : store::scripts().delete_key.sha1;
+                                      : store::scripts().delete_record.sha1;
         if (!raced && command.size() > 1 && command[1] == sha) {
             raced = true;
             admin.record('s')["epoch"] = "9000";

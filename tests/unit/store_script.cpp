@@ -14,7 +14,7 @@ TEST_CASE("all scripts are embedded with their digests", "[store]")
     std::set<std::string_view> names;
     for (const redis::Script* script :
          {&s.create_pets, &s.list_by_status, &s.set_status, &s.limit, &s.strike,
-          &s.touch_account, &s.unban, &s.write_record, &s.delete_key,
+          &s.touch_account, &s.unban, &s.write_record, &s.delete_record,
           &s.clear_caches}) {
         CAPTURE(script->name);
         CHECK(script->text.find("KEYS") != std::string::npos);

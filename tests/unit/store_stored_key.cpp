@@ -72,7 +72,7 @@ TEST_CASE("a key is written only if unchanged since it was read", "[store]")
 
     CHECK(words(kCommands.remove(key))
           == std::vector<std::string>{"EVALSHA",
-                                      store::scripts().delete_key.sha1, "1",
+                                      store::scripts().delete_record.sha1, "1",
                                       record_name(), "17"});
 }
 

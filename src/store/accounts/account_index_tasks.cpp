@@ -6,6 +6,7 @@
 #include "../../api/text.h"
 #include "../../api/usage.h"
 #include "../scripts.h"
+#include "account_commands.h"
 #include "account_tasks.h"
 
 namespace petstore::store {
@@ -25,6 +26,15 @@ api::UnixTime deleted_in_index(const std::string& entry) noexcept
                ? 0
                : api::parse_int64(std::string_view(entry).substr(space + 1))
                      .value_or(0);
+}
+
+std::string entry_of(const api::AccountRecord& account)
+{
+    std::string entry = std::to_string(account.created);
+    if (account.deleted != 0) {
+        entry += ' ' + std::to_string(account.deleted);
+    }
+    return entry;
 }
 
 // An account that is being created, as by a restore, has an entry before it has
@@ -65,12 +75,10 @@ Task<> forget_accounts(const KeyServers& servers,
 Task<> index_account(const KeyServers& servers,
                      const api::AccountRecord& account)
 {
-    std::string entry = std::to_string(account.created);
-    if (account.deleted != 0) {
-        entry += ' ' + std::to_string(account.deleted);
-    }
     redis::Command command("HSET");
-    command.key(servers.schema.account_index()).own(account.id).own(entry);
+    command.key(servers.schema.account_index())
+        .own(account.id)
+        .own(entry_of(account));
     co_await change(servers.keys, std::move(command));
 }
 
@@ -78,6 +86,25 @@ api::UnixTime created_in_index(const std::string& entry) noexcept
 {
     return api::parse_int64(std::string_view(entry).substr(0, entry.find(' ')))
         .value_or(0);
+}
+
+Task<> forget_unused_account(const KeyServers& servers, const std::string& id)
+{
+    const AccountCommands commands(servers.schema);
+    const redis::Reply& reply = co_await ask(servers.keys, commands.read(id));
+    const auto there = AccountCommands::parse(reply, id);
+    const api::AccountRecord& account = there.record;
+    if (there.result != RecordFound::found || account.deleted == 0
+        || !account.implicit) {
+        co_return;
+    }
+    redis::Command remove(scripts().delete_record, 1);
+    remove.key(commands.name(id)).arg(account.epoch);
+    const redis::Reply& removed =
+        co_await change(servers.keys, std::move(remove));
+    if (removed.integer() == 1) {
+        co_await forget_account(servers, id, entry_of(account));
+    }
 }
 
 Task<>

@@ -20,6 +20,11 @@ Task<> index_account(const KeyServers& servers,
 // When the account of an entry was created; 0 if the entry is damaged.
 api::UnixTime created_in_index(const std::string& entry) noexcept;
 
+// Removes the record and the entry of an account that came into being with a
+// key, has been deleted with it, and has no usage because no key of it ever
+// worked. Does nothing in any other case.
+Task<> forget_unused_account(const KeyServers& servers, const std::string& id);
+
 // Removes the entries of deleted accounts whose records have expired. Does
 // nothing if Redis refuses it: lists only read, and their user may have no
 // other rights.

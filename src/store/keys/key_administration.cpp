@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "../accounts/account_index_tasks.h"
 #include "key_tasks.h"
 
 namespace petstore::store {
@@ -58,6 +59,7 @@ Task<StoredKey> add_key(KeyServers servers, StoredKey key,
 Task<> discard_key(KeyServers servers, StoredKey key)
 {
     co_await discard_unfinished(servers, key);
+    co_await forget_unused_account(servers, key.record.account);
 }
 
 // One that exists stays as it is, but gets back its entry in the index and its

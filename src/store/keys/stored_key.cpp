@@ -78,7 +78,7 @@ redis::Command StoredKeyCommands::write(const StoredKey& key,
 
 redis::Command StoredKeyCommands::remove(const StoredKey& key) const
 {
-    return redis::Command(scripts().delete_key, 1)
+    return redis::Command(scripts().delete_record, 1)
         .key(schema_.key_record(key.digest))
         .arg(key.record.epoch);
 }
