@@ -294,8 +294,10 @@ TEST_CASE("command line: damaged keys are listed, and missing in no backup")
     const std::string damaged =
         "the entry of key " + key.id + " in petstore:keys is damaged";
     const auto listed = ctl(redis.url(), {"key", "list"});
-    CHECK(listed.code == 0);
+    CHECK(listed.code == 1);
+    CHECK(contains(listed.out, whole.id));
     CHECK(contains(listed.err, damaged));
+    CHECK(contains(listed.err, "1 key left out"));
     for (const char* command : {"show", "disable", "rotate"}) {
         INFO(command);
         const auto output = ctl(redis.url(), {"key", command, key.id});
@@ -321,6 +323,7 @@ TEST_CASE("command line: keys of a damaged account are not shown as usable")
             command.emplace_back("--json");
         }
         const auto listed = ctl(redis.url(), command);
+        CHECK(listed.code == 1);
         CHECK(contains(listed.out, good.id));
         CHECK_FALSE(contains(listed.out, key.id));
         CHECK(contains(listed.err, "the record of the account of key " + key.id

@@ -383,7 +383,7 @@ TEST_CASE("damage: no field of a key's record injects a header or a log line")
         CHECK_FALSE(contains(store.nginx.access_log(), "forged"));
 
         const auto listed = ctl(store.redis.url(), {"key", "list"});
-        CHECK(listed.code == 0);
+        CHECK(listed.code == 1);
         CHECK(contains(listed.err,
                        "the record of key " + key.id + " is damaged"));
         CHECK(ctl(store.redis.url(), {"key", "delete", key.id, "--yes"}).code
@@ -412,7 +412,7 @@ TEST_CASE("damage: a label is none, whatever it is")
             == 0);
         CHECK(http.get("/v1/pets").status == 200);
         const auto listed = ctl(store.redis.url(), {"key", "list"});
-        CHECK(listed.code == 0);
+        CHECK(listed.code == 1);
         CHECK(contains(listed.out, key.id));
         CHECK_FALSE(contains(listed.out, "\x1b["));
         RedisServer other;

@@ -134,6 +134,12 @@ void list_keys(Context& context, const KeyFilter& filter)
         flush_output();
         throw Unreachable(unread_text("key", listing.unread));
     }
+    const std::size_t left_out = listing.damaged.size() + unusable.size()
+                                 + listing.damaged_entries.size();
+    if (left_out != 0) {
+        flush_output();
+        throw Failure(count_text(left_out, "key") + " left out");
+    }
 }
 
 }  // namespace petstore::ctl
