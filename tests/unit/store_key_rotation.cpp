@@ -167,8 +167,14 @@ TEST_CASE("keys that cannot be rotated are refused", "[store]")
         CHECK_FALSE(begun.failure().not_in_effect);
         CHECK(
             begun.message()
-            == "key old was rotated before: rotate key k9, which replaced it");
+            == "key old was rotated before, and key k9, which replaced it, is deleted: create another key");
         CHECK(r.world.epochs.at("P:{a1}:state") > before);
+
+        r.world.hashes["P:keys"]["k9"] = std::string(64, '9');
+        CHECK(
+            r.begin(rotation, "new").message()
+            == "key old was rotated before: rotate key k9, which replaced it");
+        r.world.hashes["P:keys"].erase("k9");
     }
     SECTION("expired")
     {

@@ -41,9 +41,15 @@ Task<> check_rotatable(const KeyServers& servers, const api::KeyRecord& old)
     if (!old.replaced_by.empty()) {
         // The other rotation may have been interrupted before its last step.
         co_await announce(servers, old.account);
-        throw refused(Refusal::already_rotated, api::ErrorCode::bad_request,
-                      "key " + old.id + " was rotated before: rotate key "
-                          + old.replaced_by + ", which replaced it");
+        const auto next = co_await read_index(servers, old.replaced_by);
+        throw refused(
+            Refusal::already_rotated, api::ErrorCode::bad_request,
+            "key " + old.id + " was rotated before"
+                + (next
+                       ? ": rotate key " + old.replaced_by
+                             + ", which replaced it"
+                       : ", and key " + old.replaced_by
+                             + ", which replaced it, is deleted: create another key"));
     }
     if (old.expires) {
         const api::Millis now = co_await redis_time(servers.accounts);
