@@ -225,6 +225,14 @@ TEST_CASE("a stored key works once it is enabled, or is discarded", "[store]")
         CHECK(enabled.refusal() == Refusal::overtaken);
         CHECK(enabled.message() == "another command has changed the new key");
     }
+    SECTION("deleted meanwhile")
+    {
+        admin.world.hashes.erase(record_of(digest_of('s')));
+        const auto enabled = admin.run<StoredKey>(
+            [&](auto& waiter) { admin.keys.enable(stored.value(), waiter); });
+        CHECK(enabled.refusal() == Refusal::overtaken);
+        CHECK(enabled.message() == "another command has deleted the new key");
+    }
     SECTION("discarded")
     {
         const auto gone = admin.run<store::Done>(

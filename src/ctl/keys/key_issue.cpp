@@ -214,6 +214,9 @@ void create_key(Context& context, const KeyOptions& options,
         context.await<store::StoredKey>(
             [&](auto& waiter) { keys.enable(issued.key, waiter); });
     } catch (const Failure& failure) {
+        if (failure.kind() == Failure::Kind::not_found) {
+            throw;
+        }
         throw Failure(
             std::string(failure.what())
                 + "; the key shown does not work until you run petstorectl key enable "

@@ -41,6 +41,11 @@ Task<StoredKey> finish_key(KeyServers servers, StoredKey key,
         finished = co_await finish(servers, key);
     }
     if (!finished) {
+        const auto there = co_await find_optional(servers, key.digest);
+        if (!there) {
+            throw refused(Refusal::overtaken, api::ErrorCode::not_found,
+                          "another command has deleted the new key");
+        }
         throw overtaken(if_overtaken);
     }
     co_await announce(servers, key.record.account, *finished);
