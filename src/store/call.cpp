@@ -1,6 +1,7 @@
 #include "call.h"
 
 #include "../redis/error_table.h"
+#include "damage.h"
 
 namespace petstore::store {
 
@@ -48,6 +49,9 @@ const redis::Reply& Call::await_resume() const
     if (redis::is_wrong_type(*reply_)) {
         throw damaged("the Redis key " + key_
                       + " is damaged: it holds another type; repair it first");
+    }
+    if (const auto key = damaged_key(*reply_); !key.empty()) {
+        throw damaged("the Redis key " + std::string(key) + " is damaged");
     }
     if (reply_->is_error()) {
         throw Failed{failure_of(*reply_, write)};

@@ -545,3 +545,28 @@ TEST_CASE("damage: petstorectl names an account's state of another type")
     redis.command({"DEL", state});
     CHECK(ctl(redis.url(), {"key", "set", key.id, "--label", "new"}).code == 0);
 }
+
+TEST_CASE("damage: petstorectl names the usage that a change cannot write")
+{
+    const RedisServer redis;
+    const auto created = ctl(redis.url(), {"account", "create"});
+    REQUIRE(created.code == 0);
+    const auto account = split(created.out, '\n').at(0);
+    const auto tag = "petstore:{" + account + "}:";
+    // A state with 5 units of 2024-10-04, which are not in the usage yet.
+    redis.command({"EVAL",
+                   "return redis.call('SET', KEYS[1], struct.pack("
+                   "'<dddddddddd', 1, 0, 0, 0, 0, 0, 5, 0, 20000, 0))",
+                   "1", tag + "state"});
+    redis.command({"SET", tag + "usage:202410", "x"});
+    for (const char* command : {"reset", "delete"}) {
+        CAPTURE(command);
+        const auto result = ctl(redis.url(), {"account", command, account});
+        CHECK(result.code == 1);
+        CHECK(result.err
+              == "petstorectl: the Redis key " + tag
+                     + "usage:202410 is damaged\n");
+    }
+    redis.command({"DEL", tag + "usage:202410"});
+    CHECK(ctl(redis.url(), {"account", "delete", account}).code == 0);
+}
