@@ -1,6 +1,7 @@
 // The module's entry points: its directives and the hooks that nginx calls.
 // src/ngx implements them.
 #include "src/ngx/config/config.h"
+#include "src/ngx/config/document_config.h"
 #include "src/ngx/filters/cors.h"
 #include "src/ngx/filters/error_filter.h"
 #include "src/ngx/module.h"
@@ -151,6 +152,9 @@ ngx_int_t check_and_install(ngx_conf_t* cf, MainConf& conf) noexcept
         return NGX_OK;
     }
     check_locations(cf, conf);
+    if (!choose_documents(cf, conf)) {
+        return NGX_ERROR;
+    }
     conf.zone = Zone::add(cf, conf.zone_size);
     if (conf.zone == nullptr || install_metrics(cf) != NGX_OK
         || (conf.has_cors && answer_preflights(cf) != NGX_OK)

@@ -302,6 +302,31 @@ TEST_CASE("usage location: part of the API's document")
     CHECK(other.client().get("/usage").status == 200);
 }
 
+TEST_CASE("usage location: not part of a document that is not true of it")
+{
+    const auto is_described = [](const NginxOptions& options) {
+        const Store store(options);
+        return store.client()
+            .get("/v1/openapi.json")
+            .json()["paths"]
+            .contains("/usage");
+    };
+    for (const char* directive :
+         {"petstore_key_header X-API-Key;", "petstore_limit_headers windows;",
+          "petstore_limit_headers ietf;", "petstore_cors *;"}) {
+        INFO(directive);
+        auto both = with_usage();
+        both.server = directive + both.server;
+        CHECK(is_described(both));
+        auto one = with_usage();
+        one.location += directive;
+        CHECK_FALSE(is_described(one));
+    }
+    auto irrelevant = with_usage();
+    irrelevant.location += "petstore_get_sunset off;";
+    CHECK(is_described(irrelevant));
+}
+
 TEST_CASE("usage location: other handlers there are guarded")
 {
     NginxOptions options;

@@ -2,10 +2,8 @@
 
 #include <algorithm>
 
-#include "../../api/digest.h"
 #include "../../api/text.h"
 #include "../../ngx_base/str.h"
-#include "../../openapi/document.h"
 #include "../module.h"
 #include "../monitoring/status.h"
 #include "../nginx/other_modules.h"
@@ -146,23 +144,6 @@ void note_error_pages(ngx_conf_t* cf, MainConf& main)
     }
 }
 
-// The path of a petstore_usage in the same server, if it is below the base
-// path, without it; empty if there is none.
-std::string usage_path(const MainConf& main, const LocConf& conf,
-                       const ngx_http_core_srv_conf_t* server)
-{
-    const std::string base = conf.service.base_path + '/';
-    for (const UsedLocation& usage : main.usages) {
-        const std::string_view path = ngx_base::view(usage.core->name);
-        if (usage.server == server && usage.core->handler == usage_handler
-            && is_plain(*usage.core) && path.size() > base.size()
-            && path.substr(0, base.size()) == base) {
-            return std::string(path.substr(base.size() - 1));
-        }
-    }
-    return {};
-}
-
 // Pages of other origins may use an admin API only if its location says so.
 void merge_cors(ngx_conf_t* cf, const LocConf& prev, LocConf& conf)
 {
@@ -182,55 +163,6 @@ void merge_cors(ngx_conf_t* cf, const LocConf& prev, LocConf& conf)
     } else if (conf.limit_headers == kHeadersIetf) {
         conf.cors_exposed_headers += ", RateLimit, RateLimit-Policy";
     }
-}
-
-openapi::Settings document_settings(const LocConf& conf)
-{
-    openapi::Settings settings;
-    settings.base = conf.service.link_base;
-    settings.deprecation = service::kDeprecatedSince;
-    if (conf.get_sunset != service::Settings::kNeverGone) {
-        settings.sunset = conf.get_sunset;
-    }
-    settings.successor = conf.deprecated_link;
-    settings.window_headers = conf.limit_headers == kHeadersWindows;
-    settings.ietf_headers = conf.limit_headers == kHeadersIetf;
-    settings.key_header = conf.service.key_header;
-    settings.some_plans = !conf.service.plans.empty();
-    if (conf.cors != nullptr) {
-        settings.cors_origin =
-            conf.cors->any ? "*" : conf.cors->origins.front();
-    }
-    return settings;
-}
-
-// The OpenAPI document of a location that serves an API.
-void choose_document(ngx_conf_t* cf, MainConf& main, LocConf& conf)
-{
-    const bool is_admin = conf.own_handler == admin_handler;
-    auto settings = document_settings(conf);
-    if (!is_admin) {
-        settings.usage_path = usage_path(main, conf, server_of(cf));
-    }
-    auto& documents = main.documents;
-    auto found = std::find_if(documents.begin(), documents.end(),
-                              [&](const Document& document) {
-                                  return document.is_admin == is_admin
-                                         && document.settings == settings;
-                              });
-    if (found == documents.end()) {
-        Document made{is_admin, {}, nullptr, {}};
-        auto response = std::make_shared<store::CachedResponse>();
-        response->body = is_admin ? openapi::admin_document(settings)
-                                  : openapi::document(settings);
-        const auto digest = api::sha256(response->body);
-        made.settings = std::move(settings);
-        made.response = std::move(response);
-        made.etag = '"' + api::base64url_encode(api::bytes_of(digest)) + '"';
-        found = documents.insert(documents.end(), std::move(made));
-    }
-    conf.service.document = found->response;
-    conf.service.document_etag = found->etag;
 }
 
 // Inherits `petstore` and petstore_guard. False, which is logged, if the
@@ -386,7 +318,7 @@ char* merge_loc_conf(ngx_conf_t* cf, void* parent, void* child) noexcept
         merge_access(prev, conf, main);
         register_location(cf, prev, conf, main);
         if (conf.serves || conf.own_handler == admin_handler) {
-            choose_document(cf, main, conf);
+            main.documented.push_back({&conf, server_of(cf)});
             take_over_body_limit(cf, prev, conf);
         }
         return !needs_admission(conf) || choose_redis(cf, conf, main)

@@ -75,6 +75,12 @@ struct UsedLocation {
     const ngx_http_core_srv_conf_t* server = nullptr;
 };
 
+// A location that serves an OpenAPI document, or an `if` or limit_except there.
+struct DocumentedLocation {
+    LocConf* conf;
+    const ngx_http_core_srv_conf_t* server;  // that contains the location
+};
+
 // An OpenAPI document, shared by the locations with these settings: building it
 // takes milliseconds.
 struct Document {
@@ -129,6 +135,7 @@ struct MainConf : MainConfBase {
     std::vector<UsedLocation> statuses;         // petstore_status
     std::deque<CorsPolicy> cors;
     std::vector<std::string> routes;  // the names of petstore_route
+    std::vector<DocumentedLocation> documented;
     std::vector<Document> documents;
     // The URIs of `error_page` without variables, of all servers.
     std::set<std::string, std::less<>> error_pages;
