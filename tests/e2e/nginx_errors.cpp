@@ -255,6 +255,59 @@ TEST_CASE("nginx errors: error_page takes precedence")
     CHECK(response.body == "sorry");
 }
 
+TEST_CASE("nginx errors: an error page's own error has the status of its body")
+{
+    NginxOptions options;
+    options.server = R"(
+        location = /usage { petstore_usage; }
+        location = /status { petstore_status; }
+        location = /ready { petstore_health ready; }
+        location /admin/ { petstore_admin; }
+        location /api { error_page 404 /v1/pets; root /none; }
+        location /limit { error_page 404 /v1/pets?limit=0; root /none; }
+        location /changed { error_page 404 =418 /v1/pets; root /none; }
+        location /ok { error_page 404 =200 /v1/pets; root /none; }
+        location /denied { error_page 403 /v1/pets; deny all; }
+        location /use { error_page 404 /usage; root /none; }
+        location /keys { error_page 404 /admin/keys; root /none; }
+        location /format { error_page 404 /status?format=x; root /none; }
+        location /health { error_page 404 /ready; root /none; })";
+    Store store(options);
+    Http nobody(store.nginx.url());
+    for (const char* path :
+         {"/api", "/limit", "/changed", "/ok", "/denied", "/use", "/keys"}) {
+        INFO(path);
+        expect_error(nobody.get(path), 401, "missing_api_key");
+        CHECK(nobody.head(path).status == 401);
+    }
+    auto& http = store.http;
+    expect_error(http.get("/limit"), 400, "invalid_parameter");
+    expect_error(http.get("/keys"), 403, "insufficient_scope");
+    // These have no rate headers.
+    const auto is_error = [&](const char* path, int status) {
+        const auto response = http.get(path);
+        return response.status == status && response.json()["status"] == status;
+    };
+    CHECK(is_error("/format", 400));
+    CHECK(wait_until([&] {
+        return contains(nobody.get("/status").body,
+                        "{operation=\"listPets\",status=\"400\"} 1");
+    }));
+
+    // Whatever is no error is the page of the error that led to it.
+    CHECK(http.get("/api").status == 404);
+    CHECK(http.get("/api").body == "[]");
+    CHECK(http.get("/changed").status == 418);
+    CHECK(http.get("/ok").status == 200);
+    CHECK(http.get("/denied").status == 403);
+    CHECK(http.get("/use").status == 404);
+    CHECK(http.get("/health").status == 404);
+
+    store.redis.stop();
+    CHECK(wait_until([&] { return is_error("/health", 503); }));
+    expect_error(http.get("/api"), 503, "service_unavailable");
+}
+
 TEST_CASE("nginx errors: a client too slow with its body is disconnected")
 {
     NginxOptions options;

@@ -20,7 +20,7 @@ ngx_int_t send_plain(ngx_http_request_t* r,
 {
     discard_body(r);
     auto& out = r->headers_out;
-    out.status = static_cast<ngx_uint_t>(response.status);
+    set_status(r, response.status);
     out.content_length_n = static_cast<off_t>(response.body.size());
     if (!response.type.empty()) {
         set_content_type(r, response.type);

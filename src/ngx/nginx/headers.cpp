@@ -132,6 +132,15 @@ bool add_header_number(ngx_http_request_t* r, std::string_view name,
     return add_header(r, name, {text, static_cast<std::size_t>(end - text)});
 }
 
+void set_status(ngx_http_request_t* r, ngx_int_t status) noexcept
+{
+    r->headers_out.status = static_cast<ngx_uint_t>(status);
+    // As nginx does for its own errors.
+    if (r->err_status != 0 && status >= NGX_HTTP_BAD_REQUEST) {
+        r->err_status = r->headers_out.status;
+    }
+}
+
 void set_content_type(ngx_http_request_t* r, std::string_view type) noexcept
 {
     auto& out = r->headers_out;

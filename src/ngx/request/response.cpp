@@ -28,7 +28,7 @@ ngx_int_t send_head(ngx_http_request_t* r, RequestInfo& info, bool deprecated,
         // nginx would report that a condition does not hold, after the change.
         r->disable_not_modified = 1;
     }
-    r->headers_out.status = static_cast<ngx_uint_t>(status);
+    set_status(r, status);
     r->headers_out.content_length_n = static_cast<off_t>(size);
     if (status == NGX_HTTP_NO_CONTENT) {
         r->header_only = 1;
