@@ -128,9 +128,9 @@ struct BanPolicy {
     std::int64_t max = 3600;
 
     // Never below the minute limit: that many denials never cause a ban.
-    std::int64_t threshold_for(const Limits& limits) const noexcept
+    std::int64_t threshold_for(std::int64_t minute_limit) const noexcept
     {
-        return threshold > limits.minute ? threshold : limits.minute;
+        return threshold > minute_limit ? threshold : minute_limit;
     }
 };
 

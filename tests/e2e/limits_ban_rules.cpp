@@ -94,6 +94,35 @@ TEST_CASE("limits ban: a location with a dry run in front hides no denial")
     CHECK(expect_error(http.get("/dry/"), 429, "api_key_banned") != "");
 }
 
+TEST_CASE("limits ban: each location bans by its own threshold")
+{
+    NginxOptions options;
+    options.server = R"(
+        location /lenient/ {
+            petstore_guard on;
+            petstore_ban threshold=100000;
+            empty_gif;
+        }
+        location /strict/ {
+            petstore_guard on;
+            petstore_ban threshold=20;
+            empty_gif;
+        })";
+    Store store(options);
+    const auto key = limited_key(store.redis, 1);
+    auto& http = store.http;
+    http.use_key(key.secret);
+    CHECK(http.get("/lenient/").status == 200);
+    for (int i = 0; i < 10; ++i) {
+        for (const char* path : {"/lenient/", "/strict/"}) {
+            CHECK(code_of(http.get(path)) == "rate_limit_exceeded");
+        }
+    }
+    CHECK(code_of(http.get("/lenient/")) == "rate_limit_exceeded");
+    CHECK(code_of(http.get("/strict/")) == "api_key_banned");
+    CHECK(code_of(http.get("/lenient/")) == "api_key_banned");
+}
+
 TEST_CASE("limits ban: applies to every host at once and is logged once")
 {
     Hosts hosts(3);

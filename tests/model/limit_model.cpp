@@ -419,7 +419,7 @@ private:
             const Number latest = now_ + policy.window * 1000;
             counter = Counter{strikes,
                               first ? latest : std::min(counter->end, latest)};
-            if (strikes > policy.threshold_for(account_.limits)) {
+            if (strikes > policy.threshold_for(account_.limits.minute)) {
                 new_ban = true;
                 auto& bans = account_.bans;
                 bans = Counter{(bans ? bans->count : 0) + 1, now_ + kDay};
@@ -761,9 +761,7 @@ private:
             break;
         case Kind::strike:
             ask(as_text(limiter_.report_denials(
-                id, call.epoch,
-                {call.all, call.count,
-                 account.policy.threshold_for(account.limits)},
+                id, call.epoch, {call.all, call.count, account.limits.minute},
                 account.policy)));
             break;
         case Kind::touch:

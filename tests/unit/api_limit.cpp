@@ -352,7 +352,7 @@ TEST_CASE("the default ban policy", "[limit]")
     CHECK(policy.window == 60);
     CHECK(policy.duration == 300);
     CHECK(policy.max == 3600);
-    CHECK(policy.threshold_for({60, 1000}) == 100);
-    CHECK(policy.threshold_for({100, 1000}) == 100);
-    CHECK(policy.threshold_for({300, 10000}) == 300);
+    CHECK(policy.threshold_for(60) == 100);
+    CHECK(policy.threshold_for(100) == 100);
+    CHECK(policy.threshold_for(300) == 300);
 }

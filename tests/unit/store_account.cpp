@@ -234,14 +234,14 @@ TEST_CASE("strikes of a key are not reported with another's lower limit",
     account.count_strike(policy, {2, 10}, 1000);
     account.count_strike(policy, high, 1000);
     account.count_strike(policy, {2, 10}, 1000);
-    CHECK(account.take_denials(false).threshold == 0);
+    CHECK(account.take_denials(false).minute == 0);
     const auto taken = account.take_denials(true);
-    CHECK(taken.threshold == 50);
+    CHECK(taken.minute == 50);
     account.count_strike(policy, {2, 10}, 1000);
-    CHECK(account.take_denials(true).threshold == 3);
+    CHECK(account.take_denials(true).minute == 2);
     account.count_strike(policy, {2, 10}, 1000);
     account.return_denials(taken);
-    CHECK(account.take_denials(true).threshold == 50);
+    CHECK(account.take_denials(true).minute == 50);
 }
 
 TEST_CASE("new denials add to those that Redis has counted", "[store]")

@@ -227,6 +227,32 @@ TEST_CASE("denials that lead to no ban leave strikes to another report",
     CHECK_FALSE(f.account().has_denials());
 }
 
+TEST_CASE("a report has the ban policy of the request that causes it",
+          "[store]")
+{
+    api::BanPolicy lenient;
+    lenient.threshold = 100'000;
+    Fixture f;
+    const auto deny = [&](const api::BanPolicy& policy) {
+        return f.account().count_strike(policy, f.key->limits, f.clock.now);
+    };
+    deny(lenient);
+    for (int i = 0; i < 100; ++i) {
+        CHECK_FALSE(deny(lenient));
+    }
+    CHECK(deny(f.policy));
+    f.report_and_wait();
+    CHECK(f.reported() == "102");
+    CHECK(f.link.commands.front()[8] == "100");
+    f.link.reply(reply_of({102}));
+
+    // In the background, that of the last denial.
+    deny(lenient);
+    f.reporter.queue(f.key);
+    f.reporter.flush();
+    CHECK(f.link.commands.front()[8] == "100000");
+}
+
 TEST_CASE("an account with nothing left to report is not reported", "[store]")
 {
     Fixture f;

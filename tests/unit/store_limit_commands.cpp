@@ -205,6 +205,9 @@ TEST_CASE("a report of denials carries the ban policy", "[store]")
 {
     const redis::Script& script = store::scripts().strike;
     const api::BanPolicy policy;
+    // A minute limit above the threshold replaces it.
+    CHECK(words(kLimiter.report_denials("acc", 7, {15, 12, 60}, policy))[8]
+          == "100");
     const auto command =
         kLimiter.report_denials("acc", 7, {15, 12, 500}, policy);
     CHECK(command.routing_key() == "petstore:{acc}:state");

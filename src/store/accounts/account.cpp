@@ -133,13 +133,12 @@ bool Account::count_strike(const api::BanPolicy& policy,
         >= static_cast<Monotonic>(policy.window) * 1000) {
         denials->reported = 0;
     }
-    const std::int64_t threshold = policy.threshold_for(limits);
     DenialCounts& unreported = denials->unreported;
     ++unreported.all;
     ++unreported.strikes;
-    unreported.threshold = std::max(unreported.threshold, threshold);
+    unreported.minute = std::max(unreported.minute, limits.minute);
     return denials->reported + denials->strikes_in_flight + unreported.strikes
-           > threshold;
+           > policy.threshold_for(limits.minute);
 }
 
 DenialCounts Account::take_denials(bool with_strikes) noexcept
@@ -168,7 +167,7 @@ void Account::return_denials(const DenialCounts& counts) noexcept
         DenialCounts& unreported = denials->unreported;
         unreported.all += counts.all;
         unreported.strikes += counts.strikes;
-        unreported.threshold = std::max(unreported.threshold, counts.threshold);
+        unreported.minute = std::max(unreported.minute, counts.minute);
     }
 }
 

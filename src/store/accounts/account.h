@@ -19,9 +19,9 @@ class AccountIndex;
 struct DenialCounts {
     std::int64_t all = 0;      // for the account's usage
     std::int64_t strikes = 0;  // those that may lead to a ban
-    // The largest number of strikes that the keys of these allow: no report
-    // leads to a ban by the limits of another key than the one denied.
-    std::int64_t threshold = 0;
+    // The largest minute limit of their keys: no report leads to a ban by the
+    // limits of another key than the one denied.
+    std::int64_t minute = 0;
 };
 
 // What one worker knows about an account: Redis's last decision, and the

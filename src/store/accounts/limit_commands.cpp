@@ -303,7 +303,7 @@ redis::Command LimitCommands::report_denials(std::string_view account,
         .key(schema_.bans(account))
         .arg(epoch)
         .arg(denials.strikes)
-        .arg(denials.threshold)
+        .arg(policy.threshold_for(denials.minute))
         .arg(policy.window)
         .arg(policy.duration)
         .arg(policy.max)
