@@ -572,6 +572,51 @@ TEST_CASE("identity: later locations know the key, and handlers do not")
     CHECK(reached.header("x-account") == "root");
 }
 
+TEST_CASE("identity: a later location hides its own key header, too")
+{
+    NginxOptions options;
+    options.server = R"(
+        location /from/bearer/ {
+            petstore_guard on;
+            try_files /none /second/x;
+        }
+        location /from/header/ {
+            petstore_guard on;
+            petstore_key_header X-First-Key;
+            try_files /none /second/x;
+        }
+        location /second/ {
+            petstore_guard on;
+            petstore_key_header X-Second-Key;
+            proxy_set_header X-Seen $http_x_second_key;
+            proxy_pass http://%BACK_END%;
+        })";
+    GuardedStore shop(options);
+    const auto& key = shop.store.key;
+    const auto other = create_key(shop.store.redis);
+    Http nobody(shop.store.nginx.url());
+    for (const auto& first :
+         {Headers{{"Authorization", "Bearer " + key.secret}},
+          Headers{{"X-First-Key", key.secret},
+                  {"Authorization", "Bearer token"}}}) {
+        const bool bearer = first.size() == 1;
+        auto headers = first;
+        headers.emplace_back("X-Second-Key", other.secret);
+        headers.emplace_back("X-Third-Key", "kept");
+        CHECK(nobody.get(bearer ? "/from/bearer/" : "/from/header/", headers)
+                  .status
+              == 200);
+        const auto reached = shop.back_end.last();
+        CHECK(reached.header("x-account") == key.account);
+        CHECK_FALSE(reached.has("x-first-key"));
+        CHECK_FALSE(reached.has("x-second-key"));
+        CHECK(reached.has("authorization") == !bearer);
+        CHECK(reached.header("x-third-key") == "kept");
+        // Cache keys do not collapse.
+        CHECK(reached.header("x-seen") == other.secret);
+    }
+}
+
 TEST_CASE("identity: subrequests")
 {
     NginxOptions options;

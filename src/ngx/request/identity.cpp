@@ -164,7 +164,7 @@ ngx_int_t header_variable(ngx_http_request_t* r,
 const ngx_table_elt_t* hidden_line(const HiddenKey& hidden,
                                    std::string_view name) noexcept
 {
-    for (const auto* line : {hidden.line, hidden.authorization}) {
+    for (const auto* line : {hidden.line, hidden.authorization, hidden.other}) {
         if (line != nullptr
             && is_same_variable(ngx_base::view(line->key), name)) {
             return line;
@@ -229,6 +229,7 @@ bool hide_identity(ngx_http_request_t* r, RequestInfo& info,
     }
     const service::SentKey& key =
         service::read_key(HttpRequest(r, conf), conf.service, info.service);
+    const std::string_view own_header = conf.service.key_header;
     HiddenKey& hidden = info.hidden_key;
     return filter_lines(r, [&](const ngx_table_elt_t& line) {
         const std::string_view name = ngx_base::view(line.key);
@@ -239,6 +240,10 @@ bool hide_identity(ngx_http_request_t* r, RequestInfo& info,
         } else if (has_key(line, key)) {
             if (hidden.authorization == nullptr) {
                 hidden.authorization = &line;
+            }
+        } else if (!own_header.empty() && is_same_variable(name, own_header)) {
+            if (hidden.other == nullptr) {
+                hidden.other = &line;
             }
         } else {
             return !is_identity(name);

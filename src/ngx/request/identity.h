@@ -15,15 +15,19 @@ namespace petstore::ngx {
 struct LocConf;
 struct RequestInfo;
 
-// The header lines with the API key, once the guard has removed them. nullptr:
+// The header lines with an API key, once the guard has removed them. nullptr:
 // there is none.
 struct HiddenKey {
     const ngx_table_elt_t* line = nullptr;           // the first one
     const ngx_table_elt_t* authorization = nullptr;  // with the same key
+    // Of petstore_key_header of a location that the request entered after its
+    // key had been read: maybe another key of the client's.
+    const ngx_table_elt_t* other = nullptr;
 };
 
 // Removes from the request's header all lines that a handler could take for the
-// key's header or for an identity, and Authorization if it has the same key.
+// key's header, that of the location included, or for an identity, and
+// Authorization if it has the same key.
 // Parent and subrequests, which share the lines, keep theirs. Does nothing in a
 // location that shows no identity. False if out of memory.
 bool hide_identity(ngx_http_request_t* r, RequestInfo& info,
