@@ -272,16 +272,20 @@ TEST_CASE("access: errors of the configuration")
     expect_refused("petstore_allow_plans Pro;", "names of plans");
     expect_refused("petstore_route \"a b\";", "in \"petstore_route\"");
     for (const std::string line :
-         {"petstore_route off;", "petstore_route a/b:c.d_e-F9;",
-          "petstore_key_header off;", "petstore_key_header X-API-Key;",
-          "petstore_scope method;", "petstore_scope a:b.c_d-e;",
-          "petstore_allow_plans all;", "petstore_allow_plans a b c;"}) {
+         {"petstore_route off;", "petstore_route OFF;",
+          "petstore_route a/b:c.d_e-F9;", "petstore_key_header off;",
+          "petstore_key_header X-API-Key;", "petstore_scope method;",
+          "petstore_scope a:b.c_d-e;", "petstore_allow_plans all;",
+          "petstore_allow_plans a b c;"}) {
         INFO(line);
         CHECK(check(line).code == 0);
     }
+    // Not a header of this name, which would be one of its own.
+    const std::string basic =
+        "server { listen 127.0.0.1:1; location /v1/ { petstore; auth_basic a; auth_basic_user_file /dev/null; } }";
+    CHECK(contains(check("petstore_key_header OFF; " + basic).err,
+                   "no request can satisfy both"));
     // With a header of its own, the key needs no Authorization.
-    const auto both = check(
-        "petstore_key_header X-API-Key; server { listen 127.0.0.1:1; location /v1/ "
-        "{ petstore; auth_basic a; auth_basic_user_file /dev/null; } }");
+    const auto both = check("petstore_key_header X-API-Key; " + basic);
     CHECK_FALSE(contains(both.err, "no request can satisfy both"));
 }

@@ -87,6 +87,28 @@ TEST_CASE("configuration: a return before the key is checked is warned of")
     // Once, although it answers for several locations.
     CHECK(in_server("return 200 x; location /a/ { petstore_guard on; }")
           == Lines{server("/a/")});
+    // Without any location, too.
+    const auto next_server = [](const std::string& lines) {
+        NginxOptions options;
+        options.http = lines;
+        return warnings_of(options);
+    };
+    const Lines no_effect{
+        "\"petstore_guard\" has no effect: \"return\" of its server answers all requests, and needs no API key"};
+    CHECK(next_server(
+              "server { listen 127.0.0.1:1; petstore_guard on; return 200 x; }")
+          == no_effect);
+    CHECK(
+        next_server(
+            "server { listen 127.0.0.1:1; petstore_guard on; return 200 x; location /a/ { } }")
+        == no_effect);
+    for (
+        const std::string fine :
+        {"petstore_guard on; server { listen 127.0.0.1:1; return 301 https://$host; }",
+         "server { listen 127.0.0.1:1; petstore_guard on; if ($arg_a) { return 403; } }"}) {
+        INFO(fine);
+        CHECK(next_server(fine).empty());
+    }
     for (const std::string fine :
          {"if ($arg_a) { return 403; }", "if ($arg_a) { break; } return 403;",
           "rewrite ^/api/(.*) /v1/$1 last; return 404;"}) {
@@ -124,6 +146,16 @@ TEST_CASE("configuration: auth_basic beside an API key is warned of")
             + "location /a/ { petstore_guard on; } location /b/ { petstore_guard on; if ($arg_a) { set $b 1; } }")
             .size()
         == 1);
+
+    for (const std::string handler :
+         {"petstore_usage;", "petstore_admin; allow 127.0.0.1;"}) {
+        INFO(handler);
+        CHECK(in_server("location /a/ { " + handler + basics + " }")
+              == Lines{basic("/a/")});
+        CHECK(in_server("location /a/ { petstore_key_header X-API-Key; "
+                        + handler + basics + " }")
+                  .empty());
+    }
 
     CHECK(in_location("satisfy any; " + basics) == Lines{basic("/v1/")});
     CHECK(in_location("satisfy any; allow 127.0.0.1; " + basics).empty());

@@ -62,6 +62,12 @@ bool is_route_name(std::string_view name) noexcept
     return name.size() <= kMaxName && api::is_alphanumeric_or(name, "_-.:/");
 }
 
+// Not a name in any case, because petstore_guard takes "OFF" for "off".
+bool is_off(const ngx_str_t& value) noexcept
+{
+    return api::equals_ignoring_case(ngx_base::view(value), "off");
+}
+
 }  // namespace
 
 char* set_realm(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
@@ -88,7 +94,7 @@ char* set_key_header(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
             return kDuplicate;
         }
         ngx_str_t name = arguments(cf)[1];
-        if (ngx_base::view(name) == "off") {
+        if (is_off(name)) {
             name.len = 0;
         } else if (!is_header_name(ngx_base::view(name))) {
             return refuse_value(
@@ -163,7 +169,7 @@ char* set_route(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
         return kDuplicate;
     }
     ngx_str_t name = arguments(cf)[1];
-    if (ngx_base::view(name) == "off") {
+    if (is_off(name)) {
         name.len = 0;
     } else if (!is_route_name(ngx_base::view(name))) {
         return refuse_value(

@@ -7,6 +7,7 @@
 #include "../../ngx_base/str.h"
 #include "../module.h"
 #include "../nginx/other_modules.h"
+#include "../request/entered_location.h"
 #include "config.h"
 
 namespace petstore::ngx {
@@ -151,14 +152,33 @@ bool is_first(const void* thing, std::vector<const void*>& reported)
     return first;
 }
 
+// Whether this is the server's own level, with petstore_guard. One that all
+// servers inherit may be meant for others.
+bool is_guarded_server(ngx_conf_t* cf, const UsedLocation& location)
+{
+    const auto& http = *static_cast<const LocConf*>(
+        ngx_http_conf_get_module_loc_conf(cf, ngx_http_petstore_module));
+    return location.core
+               == location.server->ctx->loc_conf[ngx_http_core_module.ctx_index]
+           && http.guard != 1;
+}
+
 // Reports each server once.
 void check_return_of_server(ngx_conf_t* cf, const UsedLocation& location,
                             std::vector<const void*>& reported)
 {
     const auto& core = *location.core;
-    if (is_public(core) && returns_first(cf, *location.server)
-        && is_first(location.server, reported)) {
-        const ReportAt at(cf, location.position);
+    const bool whole = is_guarded_server(cf, location);
+    if ((!whole && !is_public(core)) || !returns_first(cf, *location.server)
+        || !is_first(location.server, reported)) {
+        return;
+    }
+    const ReportAt at(cf, location.position);
+    if (whole) {
+        ngx_conf_log_error(
+            NGX_LOG_WARN, cf, 0,
+            "\"petstore_guard\" has no effect: \"return\" of its server answers all requests, and needs no API key");
+    } else {
         ngx_conf_log_error(
             NGX_LOG_WARN, cf, 0,
             "location \"%V\" is never entered: \"return\" of its server answers all requests, and needs no API key",
@@ -173,11 +193,13 @@ void check_basic_auth(ngx_conf_t* cf, const UsedLocation& location,
     const auto& core = *location.core;
     const bool needs_all =
         core.satisfy == NGX_HTTP_SATISFY_ALL || !has_access_rules(cf, core);
-    const void* basic =
-        core.name.len != 0 && location.conf->service.key_header.empty()
-                && location.conf->own_handler == nullptr && needs_all
-            ? basic_auth_of(cf, core)
-            : nullptr;
+    const auto own_handler = location.conf->own_handler;
+    const bool needs_key = own_handler == nullptr || admits_itself(own_handler);
+    const void* basic = core.name.len != 0
+                                && location.conf->service.key_header.empty()
+                                && needs_key && needs_all
+                            ? basic_auth_of(cf, core)
+                            : nullptr;
     if (basic == nullptr || !is_first(basic, reported)) {
         return;
     }
@@ -223,6 +245,7 @@ void check_locations(ngx_conf_t* cf, const MainConf& main) noexcept
         }
         for (const auto& location : main.usages) {
             check_handler(cf, location, usage_handler, "petstore_usage");
+            check_basic_auth(cf, location, reported);
         }
         for (const auto& location : main.guarded) {
             check_return(cf, location);
@@ -234,6 +257,7 @@ void check_locations(ngx_conf_t* cf, const MainConf& main) noexcept
         }
         for (const auto& location : main.admin_locations) {
             check_admin(cf, location);
+            check_basic_auth(cf, location, reported);
             check_reach(cf, location, "try keys at \"petstore_admin\"");
         }
         return 0;
