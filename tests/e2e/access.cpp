@@ -238,16 +238,43 @@ TEST_CASE("access: routes of guarded locations in metrics and logs")
     CHECK(contains(metrics(), requests + "\"shop\",status=\"200\"} 2"));
 }
 
-TEST_CASE("access: a small zone has no room for routes")
+TEST_CASE("access: a zone below 256k has no room for routes")
 {
+    const std::string warning =
+        "\"petstore_zone\" is too small for routes and the busiest accounts";
+    const auto counts = [](GuardedStore& shop) {
+        CHECK(shop.http.get("/shop/").status == 200);
+        return wait_until([&] {
+            return contains(shop.http.get("/status").body,
+                            "{operation=\"guard\",status=\"200\"} 1");
+        });
+    };
     NginxOptions options;
-    options.http = "petstore_zone 128k;";
     options.server = "location /status { petstore_status; }";
+    options.http = "petstore_zone 255k;";
+    {
+        GuardedStore shop(options, "petstore_route shop;");
+        REQUIRE(counts(shop));
+        CHECK_FALSE(contains(shop.http.get("/status").body, "route=\"shop\""));
+        const auto log = shop.store.nginx.error_log();
+        CHECK(contains(log, warning));
+        CHECK_FALSE(contains(log, "too small for metrics"));
+    }
+    {
+        // The busiest accounts need no route.
+        GuardedStore shop(options);
+        REQUIRE(counts(shop));
+        const auto status = shop.http.get("/status?format=json").json();
+        CHECK(status["busiest_accounts"].empty());
+        CHECK(contains(shop.store.nginx.error_log(), warning));
+    }
+    options.http = "petstore_zone 256k;";
     GuardedStore shop(options, "petstore_route shop;");
-    CHECK(shop.http.get("/shop/").status == 200);
-    CHECK_FALSE(contains(shop.http.get("/status").body, "route=\"shop\""));
-    CHECK(contains(shop.store.nginx.error_log(),
-                   "\"petstore_zone\" is too small for metrics"));
+    REQUIRE(counts(shop));
+    CHECK(contains(shop.http.get("/status").body, "route=\"shop\""));
+    const auto status = shop.http.get("/status?format=json").json();
+    CHECK(status["busiest_accounts"].size() == 1);
+    CHECK_FALSE(contains(shop.store.nginx.error_log(), "is too small"));
 }
 
 TEST_CASE("access: errors of the configuration")

@@ -111,7 +111,6 @@ WorkerMetrics::WorkerMetrics(const Zone& zone, const MainConf& conf,
         claim_process();
         claim_slot();
     }
-    const bool lacks_routes = routes == nullptr && !conf.routes.empty();
     if (process_ == nullptr) {
         local_process_ = std::make_unique<metrics::Process>();
         process_ = local_process_.get();
@@ -120,9 +119,14 @@ WorkerMetrics::WorkerMetrics(const Zone& zone, const MainConf& conf,
         local_slot_ = std::make_unique<metrics::Slot>();
         slot_ = local_slot_.get();
     }
-    if (local_process_ || local_slot_ || lacks_routes) {
+    if (local_process_ || local_slot_) {
         ngx_log_error(NGX_LOG_WARN, &log, 0,
                       "petstore: \"petstore_zone\" is too small for metrics");
+    } else if (routes == nullptr
+               && !(conf.routes.empty() && conf.statuses.empty())) {
+        ngx_log_error(
+            NGX_LOG_WARN, &log, 0,
+            "petstore: \"petstore_zone\" is too small for routes and the busiest accounts");
     }
 }
 

@@ -23,9 +23,8 @@ std::size_t process_pages(std::size_t pages) noexcept
     return pages / 64 + 1;
 }
 
-// The routes and the busiest accounts take 15 pages; zones with fewer pages
-// than this do without. One of 256k has a few more.
-constexpr ngx_uint_t kPagesForRoutes = 60;
+// The routes and the busiest accounts take 60k; smaller zones do without.
+constexpr std::size_t kSizeForRoutes = std::size_t{256} << 10;
 
 // Metrics get a quarter of the pages, or in a small zone up to half, for one
 // slot that all workers share.
@@ -95,7 +94,7 @@ ngx_int_t Zone::init(ngx_shm_zone_t* zone, void* previous) noexcept
     void* memory = ngx_slab_calloc(pool, sizeof(Layout));
     if (memory != nullptr) {
         auto* layout = new (memory) Layout;
-        if (pool->pfree >= kPagesForRoutes) {
+        if (zone->shm.size >= kSizeForRoutes) {
             layout->metrics.routes = make<metrics::Routes>(*pool);
             layout->metrics.busy = make<metrics::BusyAccounts>(*pool);
         }
