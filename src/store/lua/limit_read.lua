@@ -1,2 +1,3 @@
 -- Prepended to limit.lua.
-local KEYS, seen = KEYS, redis.call('MGET', unpack(KEYS))
+local call, KEYS = redis.call, KEYS
+local seen = call('MGET', unpack(KEYS))
