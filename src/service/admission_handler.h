@@ -14,6 +14,10 @@ public:
     // will be read. Must not end the request.
     virtual void prepare() {}
 
+    // After prepare(): whether the request needs the catalogue's version, which
+    // the limiter's reply then brings along.
+    virtual bool needs_version() const noexcept { return false; }
+
     // The limiter's command was sent; reads sent now are executed after it, in
     // the same round trip. May be skipped.
     virtual void on_limit_sent() {}

@@ -58,6 +58,11 @@ void ApiRequest::prepare()
     }
 }
 
+bool ApiRequest::needs_version() const noexcept
+{
+    return handler_.get() != nullptr;
+}
+
 void ApiRequest::on_limit_sent()
 {
     if (handler_.get() != nullptr) {

@@ -27,6 +27,7 @@ public:
 
 private:
     void prepare() override;
+    bool needs_version() const noexcept override;
     void on_limit_sent() override;
     void on_limit_decided(const store::Version& version) override;
     void on_admitted() override;

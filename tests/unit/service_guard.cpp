@@ -26,6 +26,7 @@ TEST_CASE("a guard admits a request to the location's handler", "[service]")
     Fixture f;
     f.start();
     CHECK(f.worker.open() == Names{"limit"});
+    CHECK(f.worker.link.sent.back()[2] == "1");  // no version of the catalogue
     CHECK(f.client.admissions == 0);
     f.worker.admit();
     CHECK(f.client.admissions == 1);

@@ -66,6 +66,7 @@ struct Probe final : service::RequestTask, service::AdmissionHandler {
     void run() { admission.run(); }
 
     void prepare() override { act("prepare"); }
+    bool needs_version() const noexcept override { return true; }
     void on_limit_sent() override { act("on_limit_sent"); }
     void on_limit_decided(const store::Version& version) override
     {

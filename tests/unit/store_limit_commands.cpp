@@ -149,6 +149,34 @@ TEST_CASE("the limiter on another Redis than the catalogue names accounts only",
                  asked({{kEpoch, 60, 1000, 1, 0}, {kEpoch, 60, 1000, 2, 0}})});
 }
 
+TEST_CASE("the version comes along if a request of the command needs it",
+          "[store]")
+{
+    const std::string resp =
+        bulk(windows(1, 1) + windows(1, 1) + stamp(5000, "17", "5"));
+    auto one = request_of("a", 1);
+    auto other = request_of("b", 1);
+    one.needs_version = other.needs_version = false;
+    Replies replies;
+    const redis::Reply& reply = replies(resp);
+    CHECK(
+        words(kLimiter.decide({one, other}))
+        == Words{"EVALSHA", store::scripts().limit.sha1, "2",
+                 "petstore:{a}:state", "petstore:{b}:state",
+                 asked({{kEpoch, 60, 1000, 1, 0}, {kEpoch, 60, 1000, 1, 0}})});
+    for (const auto& result : kLimiter.parse_decisions(reply, {one, other})) {
+        CHECK(result.kind == Kind::decided);
+        CHECK_FALSE(result.version);
+    }
+
+    other.needs_version = true;
+    CHECK(words(kLimiter.decide({one, other}))[2] == "4");
+    for (const auto& result : kLimiter.parse_decisions(reply, {one, other})) {
+        REQUIRE(result.version);
+        CHECK(result.version->count == 17);
+    }
+}
+
 TEST_CASE("a command is across slots if it asks about accounts of a Cluster",
           "[store]")
 {

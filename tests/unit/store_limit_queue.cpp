@@ -133,6 +133,29 @@ TEST_CASE("all requests of an iteration travel in one command", "[store]")
     }
 }
 
+TEST_CASE("one request that needs the version adds it to the command",
+          "[store]")
+{
+    Fixture f;
+    Waiter guarded;
+    Waiter reading;
+    const auto add = [&](Waiter& waiter, bool needs_version) {
+        f.queue.add(f.key, 1, {}, {waiter, waiter, needs_version});
+    };
+    add(guarded, false);
+    f.link.end_iteration();
+    add(guarded, false);
+    add(reading, true);
+    add(guarded, false);
+    f.link.end_iteration();
+    REQUIRE(f.link.sent.size() == 2);
+    CHECK(f.link.sent[0][2] == "1");
+    CHECK(f.link.sent[0].back() == asked(1));
+    CHECK(f.link.sent[1][2] == "3");
+    CHECK(f.link.sent[1].back() == asked(3));
+    f.link.lose(NoReply::in_doubt);
+}
+
 TEST_CASE("all accounts of an iteration travel in one command", "[store]")
 {
     Fixture f;

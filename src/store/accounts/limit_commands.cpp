@@ -1,5 +1,7 @@
 #include "limit_commands.h"
 
+#include <algorithm>
+
 #include "../scripts.h"
 #include "account_state.h"
 
@@ -192,12 +194,13 @@ LimitCommands::decide_together(const std::vector<LimitRequest>& requests,
                                std::string_view packed) const
 {
     const auto accounts = static_cast<std::int64_t>(requests.size());
+    const bool with_version = asks_version(requests);
     redis::Command command(scripts().limit,
-                           brings_version_ ? accounts + 2 : accounts);
+                           with_version ? accounts + 2 : accounts);
     for (const LimitRequest& request : requests) {
         command.key(schema_.account_state(request.account));
     }
-    if (brings_version_) {
+    if (with_version) {
         command.arg(count_).arg(changes_);
     }
     return std::move(command.own(packed));
@@ -214,6 +217,16 @@ LimitCommands::decide_across_slots(const std::vector<LimitRequest>& requests,
         command.own(schema_.account_state(requests[i].account));
     }
     return command;
+}
+
+bool LimitCommands::asks_version(
+    const std::vector<LimitRequest>& requests) const noexcept
+{
+    return brings_version_
+           && std::any_of(requests.begin(), requests.end(),
+                          [](const LimitRequest& request) {
+                              return request.needs_version;
+                          });
 }
 
 char LimitCommands::mode_of(const LimitRequest& request) const noexcept
@@ -245,7 +258,7 @@ LimitCommands::parse_decisions(const redis::Reply& reply,
         return results;
     }
     std::optional<Version> version;
-    if (brings_version_) {
+    if (asks_version(requests)) {
         version = Version::parse(stamp->count, stamp->changes);
     }
     for (std::size_t i = 0; i < accounts; ++i) {

@@ -28,6 +28,8 @@ struct LimitRequest {
     bool fresh = false;
     // In a Cluster: LimitsMarker has confirmed that accounts live there.
     bool placed = false;
+    // The catalogue's version is wanted, too.
+    bool needs_version = true;
 };
 
 // The decision on a LimitRequest.
@@ -49,8 +51,8 @@ struct LimitResult {
     std::int64_t cost = 1;  // of each request
     api::Millis now = 0;
     api::Millis ban_until = 0;
-    // The catalogue's version at the moment of the decision; none if the
-    // catalogue is on another Redis.
+    // The catalogue's version at the moment of the decision; none if no request
+    // of the call needs it, or the catalogue is on another Redis.
     std::optional<Version> version;
 
     // The decision on one of the requests, counted from 0.
@@ -71,7 +73,7 @@ struct AccountStatus {
 class LimitCommands {
 public:
     // Whether the catalogue and the key records are on the same Redis: the
-    // reply then brings the catalogue's version along.
+    // reply then brings the catalogue's version along, if a request needs it.
     enum class Catalogue { here, elsewhere };
 
     // Whether all accounts are on one server.
@@ -113,6 +115,7 @@ private:
     decide_across_slots(const std::vector<LimitRequest>& requests,
                         std::string_view packed) const;
     char mode_of(const LimitRequest& request) const noexcept;
+    bool asks_version(const std::vector<LimitRequest>& requests) const noexcept;
 
     const Schema& schema_;
     const bool brings_version_;

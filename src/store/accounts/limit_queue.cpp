@@ -99,6 +99,7 @@ public:
         waiters_.push_back({asker, index, counted.requests});
         ++counted.requests;
         counted.placed |= request.placed;
+        counted.needs_version |= request.needs_version;
     }
 
     void run() noexcept override
@@ -300,6 +301,7 @@ void LimitQueue::add(const Ref<CachedKey>& key, std::int64_t cost, Known known,
     request.fresh =
         known.fresh && limiter_.brings_version() && !may_be_outdated(*key);
     request.placed = known.placed;
+    request.needs_version = asker.needs_version;
     try {
         if (!join(request, key, asker)) {
             add_to_new_batch(request, key, asker);

@@ -66,6 +66,7 @@ public:
     struct Asker {
         LimitObserver& observer;
         Waiter<LimitAnswer>& waiter;
+        bool needs_version = true;  // see LimitRequest
     };
 
     // `cost` is in units. Calls the waiter exactly once. Calls it before

@@ -9,7 +9,8 @@
 --
 -- KEYS  1 … n  states of n accounts, all distinct
 --       n+1 count of pets   n+2 changes of pets: the catalogue's version, for the
---       workers' caches; absent if the catalogue is on another Redis
+--       workers' caches; absent if no request needs it, or if the catalogue is on
+--       another Redis
 --       With limit_read_cluster.lua, only the first state; the others are ARGV
 --       2 … n, because all KEYS must be in one slot.
 -- ARGV  1  one string: for each account four doubles, which are the epoch that the
