@@ -30,6 +30,24 @@ private:
     Names& destroyed_;
 };
 
+// Starts its successor when it ends.
+class Chained final : public InFlight<Chained>::Item {
+public:
+    Chained(InFlight<Chained>& owner, int left) : left(left), owner_(owner) {}
+    ~Chained()
+    {
+        if (left > 0) {
+            next = &owner_.start(owner_, left - 1);
+        }
+    }
+
+    static inline Chained* next = nullptr;
+    const int left;
+
+private:
+    InFlight<Chained>& owner_;
+};
+
 }  // namespace
 
 TEST_CASE("work in flight lives until it ends, in any order", "[redis]")
@@ -62,7 +80,7 @@ TEST_CASE("taken work lives until the end of the scope", "[redis]")
     {
         const auto taken = work.take(a);
         CHECK(work.size() == 1);
-        CHECK(&taken.front() == &a);
+        CHECK(&*taken.front() == &a);
         CHECK(destroyed.empty());
     }
     CHECK(destroyed == Names{"a"});
@@ -85,4 +103,38 @@ TEST_CASE("work whose constructor throws was never in flight", "[redis]")
     InFlight<Work> work;
     CHECK_THROWS_AS(work.start("bad", destroyed), std::runtime_error);
     CHECK(work.empty());
+}
+
+TEST_CASE("work that ends may start other work", "[redis]")
+{
+    InFlight<Chained> work;
+    Chained::next = &work.start(work, 100);
+    for (int left = 100; left > 0; --left) {
+        work.end(*Chained::next);
+        CHECK(Chained::next->left == left - 1);
+        CHECK(work.size() == 1);
+    }
+    work.end(*Chained::next);
+    CHECK(work.empty());
+}
+
+TEST_CASE("any number of items can be in flight", "[redis]")
+{
+    Names destroyed;
+    InFlight<Work> work;
+    for (int round = 0; round < 3; ++round) {
+        std::vector<Work*> started;
+        for (int i = 0; i < 200; ++i) {
+            started.push_back(&work.start(std::to_string(i), destroyed));
+        }
+        for (int i = 0; i < 200; ++i) {
+            CHECK(started[static_cast<std::size_t>(i)]->name
+                  == std::to_string(i));
+        }
+        for (Work* item : started) {
+            work.end(*item);
+        }
+        CHECK(work.empty());
+    }
+    CHECK(destroyed.size() == 600);
 }
