@@ -83,13 +83,7 @@ bearer_token(std::string_view authorization) noexcept
 {
     // White space around a field value is not part of it (RFC 9110, section
     // 5.5), but nginx leaves some: a tab before it, and in HTTP/2 any.
-    constexpr std::string_view kSpace = " \t";
-    const std::size_t start = authorization.find_first_not_of(kSpace);
-    if (start == std::string_view::npos) {
-        return std::nullopt;
-    }
-    authorization = authorization.substr(
-        start, authorization.find_last_not_of(kSpace) - start + 1);
+    authorization = trimmed(authorization);
     if (authorization.size() <= kScheme.size()
         || authorization[kScheme.size()] != ' '
         || !equals_ignoring_case(authorization.substr(0, kScheme.size()),

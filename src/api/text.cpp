@@ -1,5 +1,6 @@
 #include "text.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstring>
@@ -275,15 +276,9 @@ std::string to_hex(std::string_view bytes)
 
 bool equals_ignoring_case(std::string_view a, std::string_view b) noexcept
 {
-    if (a.size() != b.size()) {
-        return false;
-    }
-    for (std::size_t i = 0; i < a.size(); ++i) {
-        if (lower(a[i]) != lower(b[i])) {
-            return false;
-        }
-    }
-    return true;
+    const auto equal = [](char x, char y) { return lower(x) == lower(y); };
+    return a.size() == b.size()
+           && (a == b || std::equal(a.begin(), a.end(), b.begin(), equal));
 }
 
 bool is_alphanumeric_or(std::string_view text, std::string_view others) noexcept
@@ -308,11 +303,14 @@ bool is_visible_ascii(std::string_view text) noexcept
 
 std::string_view trimmed(std::string_view text) noexcept
 {
-    const auto first = text.find_first_not_of(" \t");
-    if (first == std::string_view::npos) {
-        return {};
+    const auto is_space = [](char c) { return c == ' ' || c == '\t'; };
+    while (!text.empty() && is_space(text.front())) {
+        text.remove_prefix(1);
     }
-    return text.substr(first, text.find_last_not_of(" \t") - first + 1);
+    while (!text.empty() && is_space(text.back())) {
+        text.remove_suffix(1);
+    }
+    return text;
 }
 
 bool has_bidi_control(std::string_view text) noexcept

@@ -57,6 +57,11 @@ constexpr char lower(char c) noexcept
     return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
 }
 bool equals_ignoring_case(std::string_view a, std::string_view b) noexcept;
+inline bool starts_with_ignoring_case(std::string_view text,
+                                      std::string_view prefix) noexcept
+{
+    return equals_ignoring_case(text.substr(0, prefix.size()), prefix);
+}
 
 // Not empty, and only letters, digits and characters of `others`.
 bool is_alphanumeric_or(std::string_view text,

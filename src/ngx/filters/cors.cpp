@@ -2,6 +2,7 @@
 #include "cors.h"
 
 #include "../../api/admin_router.h"
+#include "../../api/text.h"
 #include "../../ngx_base/str.h"
 #include "../../service/get_usage.h"
 #include "../module.h"
@@ -75,7 +76,9 @@ bool vary_by_origin(ngx_http_request_t* r) noexcept
 // response into an error after its headers are complete.
 bool set_cors_headers(ngx_http_request_t* r, const CorsPolicy& policy) noexcept
 {
-    remove_headers_with_prefix(r, "Access-Control-");
+    remove_headers(r, [](std::string_view name) {
+        return api::starts_with_ignoring_case(name, "Access-Control-");
+    });
     if (!policy.any && !vary_by_origin(r)) {
         return false;
     }

@@ -158,18 +158,11 @@ bool has_header(const ngx_http_request_t* r, std::string_view name) noexcept
     return found;
 }
 
-void remove_headers(ngx_http_request_t* r, std::string_view prefix,
-                    const std::string_view* suffixes,
-                    const std::string_view* suffixes_end) noexcept
+void remove_headers(ngx_http_request_t* r,
+                    bool (*is_named_so)(std::string_view name)) noexcept
 {
     for_each_line(r->headers_out.headers, [&](ngx_table_elt_t& line) {
-        const std::string_view name = ngx_base::view(line.key);
-        if (api::equals_ignoring_case(name.substr(0, prefix.size()), prefix)
-            && std::any_of(suffixes, suffixes_end,
-                           [&](std::string_view suffix) {
-                               return api::equals_ignoring_case(
-                                   name.substr(prefix.size()), suffix);
-                           })) {
+        if (is_named_so(ngx_base::view(line.key))) {
             line.hash = 0;
         }
     });
@@ -196,17 +189,6 @@ void remove_repeated_headers(ngx_http_request_t* r,
     for_each_line(headers, [&](const ngx_table_elt_t& line) {
         if (is_named(line, name)) {
             drop_repeated(headers, line);
-        }
-    });
-}
-
-void remove_headers_with_prefix(ngx_http_request_t* r,
-                                std::string_view prefix) noexcept
-{
-    for_each_line(r->headers_out.headers, [&](ngx_table_elt_t& line) {
-        if (api::equals_ignoring_case(
-                ngx_base::view(line.key).substr(0, prefix.size()), prefix)) {
-            line.hash = 0;
         }
     });
 }

@@ -32,15 +32,9 @@ void set_content_type(ngx_http_request_t* r, std::string_view type) noexcept;
 // Whether the response has a header of this name.
 bool has_header(const ngx_http_request_t* r, std::string_view name) noexcept;
 
-// Removes the response headers whose names are the prefix and one of the
-// suffixes, ignoring case.
-void remove_headers(ngx_http_request_t* r, std::string_view prefix,
-                    const std::string_view* suffixes,
-                    const std::string_view* suffixes_end) noexcept;
-
-// The same with any suffix.
-void remove_headers_with_prefix(ngx_http_request_t* r,
-                                std::string_view prefix) noexcept;
+// Removes the response headers for whose names the function returns true.
+void remove_headers(ngx_http_request_t* r,
+                    bool (*is_named_so)(std::string_view name)) noexcept;
 
 // Removes all response headers with this name but the first.
 void keep_first_header(ngx_http_request_t* r, std::string_view name) noexcept;

@@ -1,8 +1,10 @@
 #include "response_headers.h"
 
+#include <algorithm>
 #include <array>
 #include <iterator>
 
+#include "../../api/text.h"
 #include "../../ngx_base/str.h"
 #include "../module.h"
 #include "../nginx/headers.h"
@@ -29,6 +31,24 @@ constexpr auto kRateSuffixes = [] {
 
 constexpr std::string_view kIetfSuffixes[] = {"", "-Policy", "-Limit",
                                               "-Remaining", "-Reset"};
+
+template <typename Suffixes>
+bool consists_of(std::string_view name, std::string_view prefix,
+                 const Suffixes& suffixes) noexcept
+{
+    return api::starts_with_ignoring_case(name, prefix)
+           && std::any_of(std::begin(suffixes), std::end(suffixes),
+                          [&](std::string_view suffix) {
+                              return api::equals_ignoring_case(
+                                  name.substr(prefix.size()), suffix);
+                          });
+}
+
+bool is_rate_header(std::string_view name) noexcept
+{
+    return consists_of(name, kRatePrefix, kRateSuffixes)
+           || consists_of(name, "RateLimit", kIetfSuffixes);
+}
 
 bool add_rate_headers(ngx_http_request_t* r, const api::RateView& rate) noexcept
 {
@@ -168,9 +188,7 @@ bool add_common_headers(ngx_http_request_t* r, RequestInfo& info,
 
 void remove_rate_headers(ngx_http_request_t* r) noexcept
 {
-    remove_headers(r, kRatePrefix, kRateSuffixes.begin(), kRateSuffixes.end());
-    remove_headers(r, "RateLimit", std::begin(kIetfSuffixes),
-                   std::end(kIetfSuffixes));
+    remove_headers(r, is_rate_header);
 }
 
 bool set_rate_headers(ngx_http_request_t* r, RequestInfo& info) noexcept
