@@ -282,7 +282,7 @@ bool show_identity(ngx_http_request_t* r, const store::CachedKey& key) noexcept
         line.lowcase_key = ngx_base::borrow(kIdentity[i].lower_case).data;
         line.value = {values[i].size(), text};
         clear_next(line);
-        text = std::copy(values[i].begin(), values[i].end(), text);
+        text = ngx_cpymem(text, values[i].data(), values[i].size());
         *text++ = '\0';
     }
     return HeaderParts(r).append(lines, count);
