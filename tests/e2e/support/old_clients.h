@@ -15,7 +15,7 @@ public:
     OldClients(NginxServer& nginx, const Key& key, std::size_t count = 200)
         : key_(key)
     {
-        const auto before = nginx.sockets_at_rest();
+        const auto before = nginx.sockets();
         for (std::size_t i = 0; i < count; ++i) {
             clients_.emplace_back(nginx.port());
             clients_.back().send("GET /v1/pets HTTP/1.1\r\n");
