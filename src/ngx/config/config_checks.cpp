@@ -152,8 +152,8 @@ bool is_first(const void* thing, std::vector<const void*>& reported)
     return first;
 }
 
-// Whether this is the server's own level, with petstore_guard. One that all
-// servers inherit may be meant for others.
+// Whether this is the level of the server itself. A petstore_guard that it
+// inherits from http may be meant for other servers.
 bool is_guarded_server(ngx_conf_t* cf, const UsedLocation& location)
 {
     const auto& http = *static_cast<const LocConf*>(

@@ -47,8 +47,8 @@ bool describes(const openapi::Settings& api, const LocConf& other)
     return shared(api) == shared(settings);
 }
 
-// The path of a petstore_usage that belongs to the document: it is in the same
-// server below the base path, without which it is returned. Empty if there is
+// The path, relative to the base path, of a petstore_usage that the document
+// describes: one below the base path in the same server. Empty if there is
 // none.
 std::string usage_path(const MainConf& main, const DocumentedLocation& location,
                        const openapi::Settings& settings)

@@ -22,8 +22,8 @@ bool add_header_copy(ngx_http_request_t* r, std::string_view name,
 bool add_header_number(ngx_http_request_t* r, std::string_view name,
                        std::int64_t value) noexcept;
 
-// Sets the response's status. As the page of an error, a success is sent with
-// that error's status; another error, whose body has its status, is not.
+// Sets the response's status. Inside the page of an error, a success keeps that
+// error's status; an error, whose body repeats its own, does not.
 void set_status(ngx_http_request_t* r, ngx_int_t status) noexcept;
 
 // `type` must live as long as the request.
