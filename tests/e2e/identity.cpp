@@ -590,6 +590,22 @@ TEST_CASE("identity: a later location hides its own key header, too")
             petstore_key_header X-Second-Key;
             proxy_set_header X-Seen $http_x_second_key;
             proxy_pass http://%BACK_END%;
+        }
+        location /through/ {
+            petstore_guard on;
+            petstore_key_header X-First-Key;
+            try_files /none /then/x;
+        }
+        location /then/ {
+            petstore_guard on;
+            petstore_key_header X-Second-Key;
+            try_files /none /last/x;
+        }
+        location /last/ {
+            petstore_guard on;
+            petstore_key_header X-Third-Key;
+            proxy_set_header X-Seen "$http_x_second_key $http_x_third_key";
+            proxy_pass http://%BACK_END%;
         })";
     GuardedStore shop(options);
     const auto& key = shop.store.key;
@@ -615,6 +631,15 @@ TEST_CASE("identity: a later location hides its own key header, too")
         // Cache keys do not collapse.
         CHECK(reached.header("x-seen") == other.secret);
     }
+    CHECK(nobody
+              .get("/through/", {{"X-First-Key", key.secret},
+                                 {"X-Second-Key", other.secret},
+                                 {"X-Third-Key", "third"}})
+              .status
+          == 200);
+    const auto reached = shop.back_end.last();
+    CHECK_FALSE(reached.has("x-third-key"));
+    CHECK(reached.header("x-seen") == other.secret + " third");
 }
 
 TEST_CASE("identity: subrequests")

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <new>
 
 #include "../../api/bearer.h"
 #include "../../api/text.h"
@@ -161,16 +162,30 @@ ngx_int_t header_variable(ngx_http_request_t* r,
     return http_variable(r, value, name, r->headers_in.headers.part);
 }
 
-const ngx_table_elt_t* hidden_line(const HiddenKey& hidden,
-                                   std::string_view name) noexcept
+const HiddenLine* hidden_line(const RequestInfo& info,
+                              std::string_view name) noexcept
 {
-    for (const auto* line : {hidden.line, hidden.authorization, hidden.other}) {
-        if (line != nullptr
-            && is_same_variable(ngx_base::view(line->key), name)) {
-            return line;
-        }
+    const HiddenLine* hidden = info.hidden_lines;
+    while (hidden != nullptr
+           && !is_same_variable(ngx_base::view(hidden->line.key), name)) {
+        hidden = hidden->next;
     }
-    return nullptr;
+    return hidden;
+}
+
+// False if out of memory.
+bool remember(ngx_http_request_t* r, RequestInfo& info,
+              const ngx_table_elt_t& line) noexcept
+{
+    if (hidden_line(info, ngx_base::view(line.key)) != nullptr) {
+        return true;
+    }
+    void* memory = ngx_palloc(r->pool, sizeof(HiddenLine));
+    if (memory == nullptr) {
+        return false;
+    }
+    info.hidden_lines = new (memory) HiddenLine{line, info.hidden_lines};
+    return true;
 }
 
 ngx_int_t key_variable(ngx_http_request_t* r, ngx_http_variable_value_t* value,
@@ -179,16 +194,16 @@ ngx_int_t key_variable(ngx_http_request_t* r, ngx_http_variable_value_t* value,
     const auto name = ngx_base::view(*reinterpret_cast<ngx_str_t*>(data))
                           .substr(kVariablePrefix.size());
     const RequestInfo* info = request_info(r, false);
-    const auto* line =
-        info == nullptr ? nullptr : hidden_line(info->hidden_key, name);
-    if (line == nullptr) {
+    const auto* hidden = info == nullptr ? nullptr : hidden_line(*info, name);
+    if (hidden == nullptr) {
         return header_variable(r, value, data);
     }
+    const ngx_str_t& text = hidden->line.value;
     value->valid = 1;
     value->not_found = 0;
     value->no_cacheable = 0;
-    value->len = static_cast<unsigned>(line->value.len);
-    value->data = line->value.data;
+    value->len = static_cast<unsigned>(text.len);
+    value->data = text.data;
     return NGX_OK;
 }
 
@@ -230,29 +245,21 @@ bool hide_identity(ngx_http_request_t* r, RequestInfo& info,
     const service::SentKey& key =
         service::read_key(HttpRequest(r, conf), conf.service, info.service);
     const std::string_view own_header = conf.service.key_header;
-    HiddenKey& hidden = info.hidden_key;
-    return filter_lines(r, [&](const ngx_table_elt_t& line) {
+    bool complete = true;
+    const bool filtered = filter_lines(r, [&](const ngx_table_elt_t& line) {
         const std::string_view name = ngx_base::view(line.key);
-        if (is_same_variable(name, key.header_name)) {
-            if (hidden.line == nullptr) {
-                hidden.line = &line;
-            }
-        } else if (has_key(line, key)) {
-            if (hidden.authorization == nullptr) {
-                hidden.authorization = &line;
-            }
-        } else if (!own_header.empty() && is_same_variable(name, own_header)) {
-            if (hidden.other == nullptr) {
-                hidden.other = &line;
-            }
-        } else {
-            return !is_identity(name);
+        if (is_same_variable(name, key.header_name) || has_key(line, key)
+            || (!own_header.empty() && is_same_variable(name, own_header))) {
+            complete = remember(r, info, line) && complete;
+        } else if (!is_identity(name)) {
+            return true;
         }
         if (r->headers_in.authorization == &line) {
             r->headers_in.authorization = nullptr;
         }
         return false;
     });
+    return filtered && complete;
 }
 
 bool show_identity(ngx_http_request_t* r, const store::CachedKey& key) noexcept

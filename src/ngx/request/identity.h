@@ -15,14 +15,11 @@ namespace petstore::ngx {
 struct LocConf;
 struct RequestInfo;
 
-// The header lines with an API key, once the guard has removed them. nullptr:
-// there is none.
-struct HiddenKey {
-    const ngx_table_elt_t* line = nullptr;           // the first one
-    const ngx_table_elt_t* authorization = nullptr;  // with the same key
-    // Of petstore_key_header of a location that the request entered after its
-    // key had been read: maybe another key of the client's.
-    const ngx_table_elt_t* other = nullptr;
+// A header line that the guard has removed because it may have an API key: the
+// first one of its name. The list is in the request's pool.
+struct HiddenLine {
+    const ngx_table_elt_t& line;
+    const HiddenLine* next;
 };
 
 // Removes from the request's header all lines that a handler could take for the

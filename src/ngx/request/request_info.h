@@ -23,7 +23,7 @@ struct RequestInfo {
     // page it is to send, or 0.
     ngx_uint_t status_on_entry = 0;
     GuardState guard;
-    HiddenKey hidden_key;
+    const HiddenLine* hidden_lines = nullptr;
     ErrorPage error_page;
     BodyReader* body_reader = nullptr;   // the latest; valid while it reads
     std::string_view preflight_methods;  // of the response to a CORS preflight
