@@ -248,8 +248,8 @@ void Operator::petstorectl(std::vector<std::string> arguments)
     const auto result = ctl(redis_.url(), std::move(arguments));
     if (result.code < 0 || result.code == 2 || result.code > 4) {
         world_.journal.complain(kOperator, text + " ends with "
-                                         + std::to_string(result.code) + ": "
-                                         + result.err);
+                                               + std::to_string(result.code)
+                                               + ": " + result.err);
     }
 }
 

@@ -171,10 +171,10 @@ void RedisProxy::change_faults()
               : kind <= 70 ? slow
                            : sliced;
     journal_.note(kProxy, std::string(faults_.name) + ", delay "
-                           + std::to_string(faults_.delay_ms) + " ms, close "
-                           + std::to_string(faults_.close) + " %, refuse "
-                           + std::to_string(faults_.refuse) + " %, lie "
-                           + std::to_string(faults_.lie) + " ‰");
+                              + std::to_string(faults_.delay_ms) + " ms, close "
+                              + std::to_string(faults_.close) + " %, refuse "
+                              + std::to_string(faults_.refuse) + " %, lie "
+                              + std::to_string(faults_.lie) + " ‰");
 }
 
 // --- the loop ----------------------------------------------------------------
