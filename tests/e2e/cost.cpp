@@ -376,7 +376,7 @@ TEST_CASE(
     CHECK(reads() == before + 2);  // including this one's
     Names names;
     for (const auto& command : monitor.commands()) {
-        if (!command.from_script && !command.plans
+        if (!command.from_script && !command.host_task
             && (command.name != "INFO" || command.role_check)) {
             names.push_back(command.name);
         }

@@ -222,8 +222,9 @@ std::vector<Monitor::Command> Monitor::commands()
         command.time = std::atof(line.c_str());
         command.role_check = command.name == "INFO"
                              && contains(line, "\"INFO\" \"replication\"");
-        command.plans =
-            contains(line, ":plans\"") || contains(line, ":hosts\"");
+        command.host_task = contains(line, ":plans\"")
+                            || contains(line, ":hosts\"")
+                            || contains(line, ":{probe}:usage:");
         found.push_back(std::move(command));
     }
 }
@@ -232,7 +233,7 @@ std::vector<std::string> Monitor::names()
 {
     std::vector<std::string> names;
     for (const auto& command : commands()) {
-        if (!command.from_script && !command.role_check && !command.plans) {
+        if (!command.from_script && !command.role_check && !command.host_task) {
             names.push_back(command.name);
         }
     }

@@ -70,7 +70,7 @@ public:
         double time = 0;   // seconds, by Redis's clock
         bool from_script = false;
         bool role_check = false;  // INFO replication
-        bool plans = false;       // reads or publishes plans
+        bool host_task = false;   // for plans, or the probe of a usage
     };
 
     // All commands so far, except the harness's own. Waits for a mark that it
@@ -78,8 +78,8 @@ public:
     std::vector<Command> commands();
     // The commands sent for requests: excludes commands called by scripts, and
     // those that depend on time, not on requests: INFO replication, by which a
-    // connection checks that Redis is still a primary, and those that read and
-    // publish plans.
+    // connection checks that Redis is still a primary, those that read and
+    // publish plans, and the probe of the rights to a usage.
     std::vector<std::string> names();
 
 private:
