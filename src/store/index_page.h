@@ -21,6 +21,7 @@ struct IndexPage {
     };
     std::vector<Piece> pieces;           // of each entry
     std::optional<api::ScanPlace> next;  // nullopt: it was the last piece
+    bool whole = false;                  // one command returned all entries
 
     // Where to go on after an entry.
     api::ScanPlace after(std::size_t entry) const

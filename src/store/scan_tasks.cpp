@@ -47,19 +47,19 @@ Task<Entries> read_whole(redis::Link& link, const std::string& key,
                          void (*add)(const redis::Reply& piece, Entries& to))
 {
     Entries entries;
-    const ReadPiece read =
-        [&](api::ScanPlace from) -> Task<std::optional<api::ScanPlace>> {
-        if (from.cursor == 0) {
+    const ReadPiece read = [&](api::ScanPlace from) -> Task<PieceEnd> {
+        const bool first = from.cursor == 0;
+        if (first) {
             entries.clear();
         }
         auto scan = redis::Scan::from(scan_of(key), from.cursor);
         const redis::Reply& reply = co_await ask(link, scan.next());
         add(entries_of(scan, reply), entries);
-        std::optional<api::ScanPlace> next;
-        if (const auto cursor = cursor_of(reply[0].text()); cursor != 0) {
-            next = {cursor, 0, ""};
+        const auto cursor = cursor_of(reply[0].text());
+        if (cursor == 0) {
+            co_return PieceEnd{std::nullopt, first};
         }
-        co_return next;
+        co_return PieceEnd{api::ScanPlace{cursor, 0, ""}};
     };
     co_await read_in_pieces(link, key, read);
     co_return entries;
@@ -87,13 +87,14 @@ Task<> read_in_pieces(redis::Link& link, const std::string& key,
 {
     for (int tries = 0; tries < kTries; ++tries) {
         const auto server = server_of(link, key);
-        bool same = true;
+        bool valid = true;
         std::optional<api::ScanPlace> place(std::in_place);
-        while (place && same) {
-            place = co_await read(*place);
-            same = server_of(link, key) == server;
+        while (place && valid) {
+            PieceEnd end = co_await read(*place);
+            valid = end.certain || server_of(link, key) == server;
+            place = std::move(end.next);
         }
-        if (same) {
+        if (valid) {
             co_return;
         }
     }
@@ -182,6 +183,7 @@ Task<IndexPage> read_index_page(redis::Link& link, const std::string& key,
             page.pieces.push_back({place.cursor, next});
         }
         if (next == 0) {
+            page.whole = place.cursor == 0 && place.after.empty();
             co_return page;
         }
         place = {next, 0, ""};

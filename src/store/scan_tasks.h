@@ -14,14 +14,20 @@
 
 namespace petstore::store {
 
-// Reads a piece of an index. Returns where to go on; nullopt: it was the last.
-using ReadPiece =
-    std::function<Task<std::optional<api::ScanPlace>>(api::ScanPlace from)>;
+struct PieceEnd {
+    std::optional<api::ScanPlace> next;  // nullopt: it was the last
+    // Whether the pieces up to here suffice, whatever servers they came from,
+    // as after one command that returned the whole index.
+    bool certain = false;
+};
+
+using ReadPiece = std::function<Task<PieceEnd>(api::ScanPlace from)>;
 
 // Reads an index piece by piece. Begins again if its key gets another server
 // meanwhile, to which a cursor means nothing, even with the same data; fails if
-// that happens again and again. So `read` has found what was there from its
-// latest beginning to the end. `key` and `read` must outlive the task.
+// that happens again and again, as with each command that a Cluster redirects
+// because a slot is open. So `read` has found what was there from its latest
+// beginning to the end. `key` and `read` must outlive the task.
 Task<> read_in_pieces(redis::Link& link, const std::string& key,
                       const ReadPiece& read);
 

@@ -157,6 +157,43 @@ TEST_CASE("cluster command line: commands follow slots that move")
     CHECK(json_of(redis, {"key", "enable", key.id}).at("disabled") == false);
 }
 
+TEST_CASE("cluster command line: indexes in open slots are read")
+{
+    ClusterServers redis;
+    const auto key = make_key(redis);
+    const auto other = make_key(redis);
+    // Without nginx, the last does not exist.
+    for (const auto& [index, moved] : {std::pair{"petstore:keys", true},
+                                       {"petstore:accounts", true},
+                                       {"petstore:hosts", false}}) {
+        CAPTURE(index);
+        const Arguments names = moved ? Arguments{index} : Arguments{};
+        while_moving(redis, index, names, [&] {
+            CHECK(json_of(redis, {"key", "list"}).size() == 2);
+            CHECK(json_of(redis, {"account", "list"}).size() == 2);
+            does(redis,
+                 {"plan", "set", "tin", "--per-minute", "1", "--per-day", "2"});
+            does(redis, {"plan", "delete", "tin"});
+        });
+    }
+    const auto keys_of = [](const Made& made) {
+        return "petstore:account-keys:" + made.account;
+    };
+    while_moving(redis, keys_of(key), {keys_of(key)}, [&] {
+        const auto in_use =
+            ctl(redis.url(), {"account", "delete", key.account});
+        CHECK(in_use.code == 1);
+        does(redis, {"key", "delete", key.id});
+    });
+    does(redis, {"key", "delete", other.id});
+    const auto account =
+        json_of(redis, {"account", "create"}).at("id").get<std::string>();
+    while_moving(redis, "petstore:account-keys:" + account, {}, [&] {
+        does(redis, {"account", "delete", account});
+    });
+    CHECK(json_of(redis, {"account", "list"}).empty());
+}
+
 TEST_CASE("cluster command line: an import continues while its slot moves")
 {
     ClusterServers redis;

@@ -63,6 +63,10 @@ public:
     {
         return generation;
     }
+    std::uint64_t reorderings(std::string_view /*key*/) const noexcept override
+    {
+        return redirects ? sent.size() : 0;
+    }
     bool is_cluster() const noexcept override { return !away.empty(); }
     std::size_t group_of(std::string_view key) const noexcept override
     {
@@ -100,20 +104,21 @@ public:
         }
     }
 
-    // The next piece of this index comes from a server that does not have its
-    // entries, and is then replaced.
+    // The server of this index is replaced after the next piece, and the new
+    // one does not have its entries where the cursor of that piece leads.
     void replace_server_of(const std::string& index)
     {
-        before = [this, index, replaced = false](const Words& command) mutable {
+        before = [this, index, pieces = 0](const Words& command) mutable {
             if (command.size() < 2 || command[1] != index) {
                 return;
             }
-            if (replaced) {
-                replies.erase(command[0]);
+            ++pieces;
+            if (pieces <= 2) {
+                replies[command[0]] =
+                    array({bulk(pieces == 1 ? "5" : "0"), array({})});
+                generation += pieces == 2 ? 1 : 0;
             } else {
-                replies[command[0]] = array({bulk("0"), array({})});
-                ++generation;
-                replaced = true;
+                replies.erase(command[0]);
             }
         };
     }
@@ -152,6 +157,7 @@ public:
     std::vector<Words> sent;
     std::size_t most_at_once = 0;
     std::uint64_t generation = 1;
+    bool redirects = false;  // each command, as in an open slot of a Cluster
     std::int64_t time = 1'700'000'000;  // seconds; negative: not a time
     bool marker_elsewhere_slot = false;
     int number = 0;

@@ -263,8 +263,27 @@ TEST_CASE("an account's keys are found although their server changes",
     REQUIRE_FALSE(office.add_key("k1", AccountName{"a1", ""}).failed());
     office.world.replace_server_of("P:account-keys:a1");
     CHECK(office.remove("a1").refusal() == Refusal::account_in_use);
-    CHECK(office.world.count("SSCAN") == 2);
+    CHECK(office.world.count("SSCAN") == 3);
     CHECK(office.record("a1").count("deleted") == 0);
+}
+
+TEST_CASE("an account's keys are looked for in an open slot", "[store]")
+{
+    Office office;
+    REQUIRE_FALSE(office.create("a1").failed());
+    office.world.redirects = true;
+    SECTION("of which one page has the first")
+    {
+        for (int i = 1; i <= 150; ++i) {
+            const auto id = "k" + std::to_string(i);
+            REQUIRE_FALSE(office.add_key(id, AccountName{"a1", ""}).failed());
+        }
+        CHECK(office.remove("a1").refusal() == Refusal::account_in_use);
+    }
+    SECTION("of which there are none")
+    {
+        CHECK_FALSE(office.remove("a1").failed());
+    }
 }
 
 TEST_CASE("a key that is added while its account is deleted keeps it",

@@ -75,32 +75,87 @@ TEST_CASE("a cursor is not used on another server", "[store]")
     CHECK(r.result.value() == Fields{{"a", "v"}, {"b", "v"}});
 }
 
-TEST_CASE("a page that takes several commands is read again, too", "[store]")
+TEST_CASE("a hash of one piece is whole on any server", "[store]")
 {
+    ReadHash r;
+    SECTION("after a failover")
+    {
+        ++r.link.generation;
+    }
+    SECTION("after a redirect to the server that a slot moves to")
+    {
+        ++r.link.overtaken;
+    }
+    r.piece("0", "a");
+    CHECK(r.result.value() == Fields{{"a", "v"}});
+}
+
+namespace {
+
+// Reads a set page by page.
+struct ReadPages {
+    ReadPages()
+    {
+        store::run(all, store::read_in_pieces(link, key, read), result);
+    }
+
     FakeLink link;
-    store::Operations all;
-    Result<store::Done> result;
     const std::string key = "s";
-    std::vector<std::string> found;
     const store::ReadPiece read =
-        [&](api::ScanPlace from) -> store::Task<std::optional<api::ScanPlace>> {
+        [this](api::ScanPlace from) -> store::Task<store::PieceEnd> {
         auto page = co_await store::read_index_page(
-            link, key, store::IndexKind::set, from, 100);
+            link, key, store::IndexKind::set, from, 2);
         for (const auto& entry : page.entries) {
             found.push_back(entry.first);
         }
-        co_return page.next;
+        co_return store::PieceEnd{page.next, page.whole};
     };
-    store::run(all, store::read_in_pieces(link, key, read), result);
-    link.reply(array({bulk("5"), array({})}));
-    CHECK(link.commands.at(0) == Words{"SSCAN", "s", "5", "COUNT", "1000"});
-    ++link.generation;
-    link.reply(array({bulk("0"), array({})}));
-    REQUIRE(link.commands.size() == 1);
-    CHECK(link.commands[0] == Words{"SSCAN", "s", "0", "COUNT", "1000"});
-    link.reply(array({bulk("0"), array({bulk("a")})}));
-    CHECK_FALSE(result.failed());
-    CHECK(found == std::vector<std::string>{"a"});
+    std::vector<std::string> found;
+    store::Operations all;
+    Result<store::Done> result;
+};
+
+Words sscan(const std::string& cursor)
+{
+    return {"SSCAN", "s", cursor, "COUNT", "1000"};
+}
+
+}  // namespace
+
+TEST_CASE("a page that takes several commands is read again, too", "[store]")
+{
+    ReadPages r;
+    r.link.reply(array({bulk("5"), array({})}));
+    CHECK(r.link.commands.at(0) == sscan("5"));
+    ++r.link.generation;
+    r.link.reply(array({bulk("0"), array({})}));
+    REQUIRE(r.link.commands.size() == 1);
+    CHECK(r.link.commands[0] == sscan("0"));
+    r.link.reply(array({bulk("0"), array({bulk("a")})}));
+    CHECK_FALSE(r.result.failed());
+    CHECK(r.found == std::vector<std::string>{"a"});
+}
+
+TEST_CASE("a page from one command is whole on any server", "[store]")
+{
+    ReadPages r;
+    ++r.link.overtaken;
+    r.link.reply(array({bulk("0"), array({bulk("a"), bulk("b")})}));
+    REQUIRE(r.result.calls == 1);
+    CHECK_FALSE(r.result.failed());
+    CHECK(r.found == std::vector<std::string>{"a", "b"});
+}
+
+TEST_CASE("the pages of one command are not whole", "[store]")
+{
+    ReadPages r;
+    const auto entries = array({bulk("a"), bulk("b"), bulk("c")});
+    r.link.reply(array({bulk("0"), entries}));
+    REQUIRE(r.link.commands.size() == 1);
+    ++r.link.overtaken;
+    r.link.reply(array({bulk("0"), array({})}));
+    CHECK(r.link.commands.size() == 1);
+    CHECK(r.result.calls == 0);
 }
 
 TEST_CASE("a hash whose server changes all the time is not read", "[store]")

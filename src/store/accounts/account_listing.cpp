@@ -73,6 +73,7 @@ Task<AccountPage> list_some_accounts(const KeyServers& servers,
                                           from, most);
     AccountPage page;
     page.next = std::move(index.next);
+    page.whole = index.whole;
     ServersAway away;
     const auto list_one = [&](const auto& entry) {
         return list_account(servers, entry.first, page.listing, away);

@@ -29,6 +29,7 @@ struct AccountListing {
 struct AccountPage {
     AccountListing listing;
     std::optional<api::ScanPlace> next;
+    bool whole = false;  // as in IndexPage
 };
 
 }  // namespace petstore::store

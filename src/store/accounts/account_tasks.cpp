@@ -206,12 +206,14 @@ Task<bool> has_keys(const KeyServers& servers, const std::string& account,
                     const std::string& except)
 {
     bool found = false;
-    const ReadPiece look =
-        [&](api::ScanPlace from) -> Task<std::optional<api::ScanPlace>> {
+    const ReadPiece look = [&](api::ScanPlace from) -> Task<PieceEnd> {
         KeyPage page = co_await list_some_keys(servers, account,
                                                std::move(from), kKeysInPiece);
         found = has_other(page.listing, except);
-        co_return found ? std::nullopt : std::move(page.next);
+        if (found) {
+            co_return PieceEnd{std::nullopt, true};
+        }
+        co_return PieceEnd{std::move(page.next), page.whole};
     };
     const std::string index = servers.schema.account_keys(account);
     co_await read_in_pieces(servers.keys, index, look);

@@ -153,6 +153,7 @@ Task<KeyPage> list_some_keys(KeyServers servers, std::string account,
         servers.keys, name, all ? IndexKind::hash : IndexKind::set, from, most);
     KeyPage page;
     page.next = std::move(index.next);
+    page.whole = index.whole;
     KeyListing& listing = page.listing;
     ServersAway away;
     const auto list_one = [&](const auto& entry) {

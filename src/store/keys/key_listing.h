@@ -29,6 +29,7 @@ struct KeyListing {
 struct KeyPage {
     KeyListing listing;
     std::optional<api::ScanPlace> next;
+    bool whole = false;  // as in IndexPage
 };
 
 }  // namespace petstore::store

@@ -117,8 +117,7 @@ constexpr std::size_t kPiece = 1000;
 
 Task<> refuse_if_account_has(const KeyServers& servers, const std::string& plan)
 {
-    const ReadPiece look =
-        [&](api::ScanPlace from) -> Task<std::optional<api::ScanPlace>> {
+    const ReadPiece look = [&](api::ScanPlace from) -> Task<PieceEnd> {
         AccountPage page =
             co_await list_some_accounts(servers, std::move(from), kPiece);
         refuse_if_unread(page.listing.unread);
@@ -127,7 +126,7 @@ Task<> refuse_if_account_has(const KeyServers& servers, const std::string& plan)
                 refuse_if_has(account, plan, "the account ");
             }
         }
-        co_return std::move(page.next);
+        co_return PieceEnd{std::move(page.next), page.whole};
     };
     const std::string index = servers.schema.account_index();
     co_await read_in_pieces(servers.keys, index, look);
@@ -135,15 +134,14 @@ Task<> refuse_if_account_has(const KeyServers& servers, const std::string& plan)
 
 Task<> refuse_if_key_has(const KeyServers& servers, const std::string& plan)
 {
-    const ReadPiece look =
-        [&](api::ScanPlace from) -> Task<std::optional<api::ScanPlace>> {
+    const ReadPiece look = [&](api::ScanPlace from) -> Task<PieceEnd> {
         KeyPage page =
             co_await list_some_keys(servers, "", std::move(from), kPiece);
         refuse_if_unread(page.listing.unread);
         for (const StoredKey& key : page.listing.keys) {
             refuse_if_has(key.record, plan, "the key ");
         }
-        co_return std::move(page.next);
+        co_return PieceEnd{std::move(page.next), page.whole};
     };
     const std::string index = servers.schema.key_index();
     co_await read_in_pieces(servers.keys, index, look);
