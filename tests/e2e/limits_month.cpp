@@ -123,6 +123,19 @@ TEST_CASE("limits month: a month in which the clock was before is not refilled")
     }
     store.clocked.set_time("2027-06-01 02:00:00");
     expect_error(http.get("/v1/pets"), 429, "rate_limit_exceeded");
+    // Also while the account's state is that of May.
+    const auto url = store.clocked.redis.url();
+    REQUIRE(ctl(url, {"plan", "set", "small", "--per-minute", "100",
+                      "--per-day", "1000", "--per-month", "5"})
+                .code
+            == 0);
+    const auto report = [&](std::vector<std::string> command) {
+        command.emplace_back("--json");
+        return nlohmann::json::parse(ctl(url, command).out);
+    };
+    CHECK(report({"usage", store.key.account}).at("windows").at(2).at("used")
+          == 5);
+    CHECK(report({"key", "usage", store.key.id}).at("month").at("used") == 5);
 }
 
 TEST_CASE("limits month: a month late in the year is denied until January")

@@ -108,6 +108,43 @@ TEST_CASE("the last use is looked up where the state does not have it",
     CHECK(r.one.value().days[0].denied == 3);
 }
 
+TEST_CASE("the ledger of a month that has begun is read", "[store]")
+{
+    const auto used_in_may = [](const std::vector<std::string>& ledgers) {
+        constexpr api::Day kMay = kToday - 200;
+        std::vector<std::string> parts = {
+            bulk(std::to_string(kNow)), bulk("0"),
+            bulk(encode_numbers({17, kMay, 0, 0, 0, 0, 9, 0, kMay, 5})), kNil,
+            kNil};
+        parts.insert(parts.end(), ledgers.begin(), ledgers.end());
+        return array(parts);
+    };
+    Reading r;
+    SECTION("with the others")
+    {
+        r.reader.read("a1", kLastDays, r.one);
+        r.link.reply(record("a1"));
+        r.link.reply(used_in_may({november("07", "50")}));
+    }
+    SECTION("alone, if they are of other months")
+    {
+        r.reader.read("a1", {kToday - 40, kToday - 40}, r.one);
+        r.link.reply(record("a1"));
+        r.link.reply(used_in_may({no_ledger()}));
+        CHECK(r.link.commands.at(0).back() == "P:{a1}:usage:202611");
+        r.link.reply(used_in_may({november("07", "50")}));
+    }
+    SECTION("alone, if only windows are asked for")
+    {
+        r.reader.read("a1", api::UsagePeriod::none(), r.one);
+        r.link.reply(record("a1"));
+        r.link.reply(used_in_may({}));
+        r.link.reply(used_in_may({november("07", "50")}));
+    }
+    REQUIRE(r.one.calls == 1);
+    CHECK(r.one.value().month.used == 50);
+}
+
 TEST_CASE("usage of an unknown or damaged account is refused", "[store]")
 {
     Reading r;

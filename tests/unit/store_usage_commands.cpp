@@ -152,6 +152,37 @@ TEST_CASE("windows and months that have ended are empty", "[store]")
     CHECK(r.days() == Reading::Days{{kOctober, 30, 0}});
 }
 
+TEST_CASE("a month begins with what is in its ledger", "[store]")
+{
+    Reading r;
+    const auto november = ledger({"07", "50", "08d", "3"});
+    const auto month_after = [&](const State& state) {
+        REQUIRE(r.take(state.reply(), ledger({"31", "7"}), november) == "");
+        return r.usage.month;
+    };
+    const api::Millis end = (kNovember + 30) * 86'400'000;
+    SECTION("after an earlier month")
+    {
+        const auto month = month_after({.utc_day = kOctober});
+        CHECK(month.used == 50);
+        CHECK(month.reset == end);
+    }
+    SECTION("after a clock that was ahead")
+    {
+        const auto month = month_after({.utc_day = kToday + 40});
+        CHECK(month.used == 50);
+        CHECK(month.reset == end);
+    }
+    SECTION("but not if it goes on")
+    {
+        CHECK(month_after({.utc_day = kNovember}).used == 300);
+    }
+    SECTION("but not for an account that was never charged")
+    {
+        CHECK(month_after({.usual_day = 0, .utc_day = 0}).used == 0);
+    }
+}
+
 TEST_CASE("an account without a state has a ledger", "[store]")
 {
     Reading r;

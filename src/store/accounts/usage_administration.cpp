@@ -35,6 +35,8 @@ read_usage(const KeyServers& servers, std::string id, api::UsagePeriod period)
     std::string wrong =
         co_await read_counts(servers, period.from, period.to, usage);
     throw_if_damaged(wrong);
+    wrong = co_await find_month(servers, period.from, period.to, usage);
+    throw_if_damaged(wrong);
     wrong = co_await find_last_use(servers, usage);
     throw_if_damaged(wrong);
     co_return usage;

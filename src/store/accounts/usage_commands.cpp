@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "../../api/text.h"
 #include "../../redis/server_time.h"
@@ -31,25 +32,42 @@ api::AccountUsage::Counter open_counter(std::int64_t used, api::Millis end,
 
 using Days = std::map<api::Day, api::UsageCount>;
 
-bool take_state(std::string_view bytes, api::AccountUsage& usage, Days& days)
+// Whether the limiter begins another month with the next request, as open_day
+// in usage.lua has it.
+bool is_month_over(const AccountState& state, api::Day today) noexcept
 {
-    const auto state = AccountState::decode(bytes);
-    if (!state || state->usual_day > api::kLastDay) {
-        return false;
-    }
-    usage.epoch = state->epoch;
+    return state.utc_day != today + 1
+           && api::first_of_month(state.utc_day) != api::first_of_month(today);
+}
+
+void take_state(const AccountState& state, api::AccountUsage& usage, Days& days)
+{
+    usage.epoch = state.epoch;
     const api::Millis now = usage.now;
-    usage.minute = open_counter(state->minute_used, state->minute_end, now);
-    usage.day = open_counter(state->day_used, state->day_end, now);
-    usage.banned_until = state->ban_until > now ? state->ban_until : 0;
-    usage.month = open_counter(state->month_used, state->month_end(), now);
-    if (const auto today = state->used_on_utc_day(); today > 0) {
-        days[state->utc_day].admitted = today;
-        usage.last_used = state->utc_day;
-    } else if (state->usual_day > 0) {
-        usage.last_used = state->usual_day;
+    usage.minute = open_counter(state.minute_used, state.minute_end, now);
+    usage.day = open_counter(state.day_used, state.day_end, now);
+    usage.banned_until = state.ban_until > now ? state.ban_until : 0;
+    if (!is_month_over(state, api::day_of(now / 1000))) {
+        usage.month = {state.month_used, state.month_end()};
     }
-    return true;
+    if (const auto today = state.used_on_utc_day(); today > 0) {
+        days[state.utc_day].admitted = today;
+        usage.last_used = state.utc_day;
+    } else if (state.usual_day > 0) {
+        usage.last_used = state.usual_day;
+    }
+}
+
+// The month begins with what is in its ledger already, if the clock was in it
+// before. Nothing is for an account that was never charged, as in the limiter.
+void begin_month(const AccountState& state, api::AccountUsage& usage) noexcept
+{
+    const api::Day today = api::day_of(usage.now / 1000);
+    const std::int64_t used = api::admitted_in_month(usage, today);
+    if (used > 0 && state.utc_day > 0 && is_month_over(state, today)) {
+        usage.month = {used, api::first_of_next_month(today) * api::kDaySeconds
+                                 * 1000};
+    }
 }
 
 // The part of a ledger's field that is the day of the month: "07" in "07" and
@@ -129,9 +147,13 @@ std::string UsageCommands::parse(const redis::Reply& reply,
     }
     Days days;
     usage.now = *now;
-    const redis::Reply& state = reply[kTimeParts];
-    if (!state.is(redis::Type::nil) && !take_state(state.text(), usage, days)) {
-        return names[0];
+    std::optional<AccountState> state;
+    if (const auto& bytes = reply[kTimeParts]; !bytes.is(redis::Type::nil)) {
+        state = AccountState::decode(bytes.text());
+        if (!state || state->usual_day > api::kLastDay) {
+            return names[0];
+        }
+        take_state(*state, usage, days);
     }
     usage.strikes = count_in(reply[kTimeParts + 1]);
     usage.bans = count_in(reply[kTimeParts + 2]);
@@ -146,6 +168,9 @@ std::string UsageCommands::parse(const redis::Reply& reply,
     }
     for (const auto& [day, counts] : days) {
         usage.days.push_back({day, counts.admitted, counts.denied});
+    }
+    if (state) {
+        begin_month(*state, usage);
     }
     return "";
 }

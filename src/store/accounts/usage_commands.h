@@ -21,7 +21,8 @@ public:
                         api::Day to) const;
 
     // The reply to read(), added to `usage`: its `days` are those of all these
-    // months. Returns the damaged Redis key, empty if there is none.
+    // months. If its `month` has just begun, this month must be among them.
+    // Returns the damaged Redis key, empty if there is none.
     std::string parse(const redis::Reply& reply, const std::string& account,
                       api::Day from, api::Day to,
                       api::AccountUsage& usage) const;

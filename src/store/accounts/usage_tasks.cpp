@@ -17,6 +17,23 @@ Task<std::string> read_counts(const KeyServers& servers, api::Day from,
     co_return commands.parse(reply, account, from, to, usage);
 }
 
+Task<std::string> find_month(const KeyServers& servers, api::Day from,
+                             api::Day to, api::AccountUsage& usage)
+{
+    const api::Day today = api::day_of(usage.now / 1000);
+    const bool was_read = from <= to && api::first_of_month(from) <= today
+                          && today < api::first_of_next_month(to);
+    const bool is_open = usage.month.reset != 0;
+    if (was_read || is_open || usage.epoch == 0) {
+        co_return "";
+    }
+    api::AccountUsage this_month;
+    this_month.account.id = usage.account.id;
+    std::string wrong = co_await read_counts(servers, today, today, this_month);
+    usage.month = this_month.month;
+    co_return wrong;
+}
+
 Task<std::string> find_last_use(const KeyServers& servers,
                                 api::AccountUsage& usage)
 {

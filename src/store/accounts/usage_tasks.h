@@ -14,6 +14,11 @@ namespace petstore::store {
 Task<std::string> read_counts(const KeyServers& servers, api::Day from,
                               api::Day to, api::AccountUsage& usage);
 
+// The same for usage.month alone, after read_counts() without the ledger of
+// this month, with which the month begins.
+Task<std::string> find_month(const KeyServers& servers, api::Day from,
+                             api::Day to, api::AccountUsage& usage);
+
 // The same for usage.last_used alone, if the state does not tell it: the
 // account is new, banned, or was not used for more than a year. Reads all
 // ledgers.
