@@ -181,9 +181,6 @@ private:
             const auto found = hash.find(c[2]);
             return found == hash.end() ? kNil : bulk(found->second);
         }
-        if (c[0] == "HEXISTS") {
-            return integer(static_cast<long long>(hashes[c[1]].count(c[2])));
-        }
         if (c[0] == "HSET") {
             hashes[c[1]][c[2]] = c[3];
             return integer(1);

@@ -34,7 +34,7 @@ struct PlanWorld {
     Result<store::Done> remove(const std::string& name)
     {
         const bool there = world.hashes["P:plans"].count(name) != 0;
-        world.replies["HEXISTS"] = integer(there ? 1 : 0);
+        world.replies["HGET"] = there ? bulk("1 2") : kNil;
         Result<store::Done> result;
         plans.remove(name, result);
         world.run();
@@ -174,6 +174,13 @@ TEST_CASE("enterprise stays for those that lack a number of their own",
     key["per_minute"] = "5";
     CHECK(f.remove("enterprise").refusal() == Refusal::plan_in_use);
     key["per_day"] = "50";
+    CHECK_FALSE(f.remove("enterprise").failed());
+
+    f.world.hashes["P:plans"] = {{"enterprise", "1000 20000 300000"}};
+    CHECK(f.remove("enterprise").refusal() == Refusal::plan_in_use);
+    account["per_month"] = "500";
+    CHECK(f.remove("enterprise").refusal() == Refusal::plan_in_use);
+    key["per_month"] = "500";
     CHECK_FALSE(f.remove("enterprise").failed());
 
     f.world.hashes["P:plans"] = {{"enterprise", "1000 20000"}};

@@ -97,15 +97,21 @@ void refuse_if_unread(const std::vector<std::string>& unread)
     }
 }
 
-// Of a key or an account. Nothing else defines the plan, but enterprise needs
-// no definition where the record has the numbers.
+// A plan in Redis that nothing else defines.
+struct Removed {
+    std::string name;
+    bool has_month;
+};
+
+// Of a key or an account. Enterprise needs no definition where the record has
+// the numbers that the plan has.
 template <typename Record>
-void refuse_if_has(const Record& record, const std::string& plan,
-                   const char* what)
+void refuse_if_has(const Record& record, const Removed& plan, const char* what)
 {
-    const bool has_numbers = record.per_minute && record.per_day;
-    if (record.plan == plan
-        && !(has_numbers && api::PlanTable().needs_numbers(plan))) {
+    const bool has_numbers = record.per_minute && record.per_day
+                             && (record.per_month || !plan.has_month);
+    if (record.plan == plan.name
+        && !(has_numbers && api::PlanTable().needs_numbers(plan.name))) {
         throw refused(Refusal::plan_in_use, api::ErrorCode::invalid_field,
                       what + record.id
                           + " has this plan, and nothing else defines it");
@@ -115,7 +121,7 @@ void refuse_if_has(const Record& record, const std::string& plan,
 // In pieces, so that a worker keeps only one of them.
 constexpr std::size_t kPiece = 1000;
 
-Task<> refuse_if_account_has(const KeyServers& servers, const std::string& plan)
+Task<> refuse_if_account_has(const KeyServers& servers, const Removed& plan)
 {
     const ReadPiece look = [&](api::ScanPlace from) -> Task<PieceEnd> {
         AccountPage page =
@@ -132,7 +138,7 @@ Task<> refuse_if_account_has(const KeyServers& servers, const std::string& plan)
     co_await read_in_pieces(servers.keys, index, look);
 }
 
-Task<> refuse_if_key_has(const KeyServers& servers, const std::string& plan)
+Task<> refuse_if_key_has(const KeyServers& servers, const Removed& plan)
 {
     const ReadPiece look = [&](api::ScanPlace from) -> Task<PieceEnd> {
         KeyPage page =
@@ -152,18 +158,20 @@ Task<> refuse_if_key_has(const KeyServers& servers, const std::string& plan)
 // mistake, and counts as free.
 Task<> remove_plan(KeyServers servers, std::string name)
 {
-    redis::Command present("HEXISTS");
-    present.key(servers.schema.plans()).arg(name);
-    const redis::Reply& is_present = co_await ask(servers.keys, present);
-    if (is_present.integer() == 0) {
+    redis::Command read("HGET");
+    read.key(servers.schema.plans()).arg(name);
+    const redis::Reply& there = co_await ask(servers.keys, read);
+    if (there.is(redis::Type::nil)) {
         throw refused(Refusal::plan_not_found, api::ErrorCode::not_found,
                       "there is no such plan in Redis");
     }
+    const auto limits = parse_limits(there.text());  // nullopt: none in force
+    const Removed removed{name, limits && limits->has_month()};
     auto hosts = co_await read_hosts(servers);
     const KnownPlans plans({}, std::move(hosts.alive));
     if (!plans.defined_without_redis(name)) {
-        co_await refuse_if_account_has(servers, name);
-        co_await refuse_if_key_has(servers, name);
+        co_await refuse_if_account_has(servers, removed);
+        co_await refuse_if_key_has(servers, removed);
     }
     redis::Command command("HDEL");
     command.key(servers.schema.plans()).arg(name);
