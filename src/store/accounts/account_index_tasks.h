@@ -21,8 +21,8 @@ Task<> index_account(const KeyServers& servers,
 api::UnixTime created_in_index(const std::string& entry) noexcept;
 
 // Removes the record and the entry of an account that came into being with a
-// key, has been deleted with it, and has no usage because no key of it ever
-// worked. Does nothing in any other case.
+// key, and has been deleted with it. Does nothing in any other case. The key
+// must never have worked, so that the account has no usage.
 Task<> forget_unused_account(const KeyServers& servers, const std::string& id);
 
 // Removes the entries of deleted accounts whose records have expired. Does

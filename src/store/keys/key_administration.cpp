@@ -63,8 +63,11 @@ Task<StoredKey> add_key(KeyServers servers, StoredKey key,
 
 Task<> discard_key(KeyServers servers, StoredKey key)
 {
-    co_await discard_unfinished(servers, key);
-    co_await forget_unused_account(servers, key.record.account);
+    // What another command has removed may have worked before.
+    const bool never_worked = co_await discard_unfinished(servers, key);
+    if (never_worked) {
+        co_await forget_unused_account(servers, key.record.account);
+    }
 }
 
 // One that exists stays as it is, but gets back its entry in the index and its

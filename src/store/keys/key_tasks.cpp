@@ -201,19 +201,20 @@ Task<> discard(const KeyServers& servers, const std::string& id,
     co_await change_entry(servers, "HDEL", servers.schema.key_index(), id, "");
 }
 
-Task<> discard_unfinished(const KeyServers& servers, const StoredKey& key)
+Task<bool> discard_unfinished(const KeyServers& servers, const StoredKey& key)
 {
-    for (bool removed = false; !removed;) {
+    bool removed = false;
+    while (!removed) {
         StoredKey there(key.digest);
         const RecordFound found = co_await read_record(servers, there);
         if (found == RecordFound::invalid) {
-            co_return;
+            co_return false;
         }
         if (found == RecordFound::absent || there.record.id != key.record.id) {
             break;
         }
         if (!there.unfinished) {
-            co_return;
+            co_return false;
         }
         const redis::Reply& reply = co_await change(
             servers.keys, StoredKeyCommands(servers.schema).remove(there));
@@ -226,6 +227,7 @@ Task<> discard_unfinished(const KeyServers& servers, const StoredKey& key)
     }
     co_await change_entry(servers, "HDEL", servers.schema.key_index(),
                           key.record.id, "");
+    co_return removed;
 }
 
 }  // namespace petstore::store

@@ -95,8 +95,8 @@ Task<> discard(const KeyServers& servers, const std::string& id,
                const api::Digest& digest);
 
 // The same for a new key that is still unfinished. A finished one stays: it may
-// be the result of another attempt.
-Task<> discard_unfinished(const KeyServers& servers, const StoredKey& key);
+// be the result of another attempt. Returns whether it removed the record.
+Task<bool> discard_unfinished(const KeyServers& servers, const StoredKey& key);
 
 Task<KeyListing> list_keys(KeyServers servers);
 Task<KeyListing> list_keys_of(const KeyServers& servers,
