@@ -5,6 +5,15 @@
 #include <optional>
 #include <utility>
 
+// GCC has the macro, Clang the feature.
+#ifdef __SANITIZE_ADDRESS__
+#define PETSTORE_ADDRESS_SANITIZER
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define PETSTORE_ADDRESS_SANITIZER
+#endif
+#endif
+
 namespace petstore::redis {
 
 // Owns objects that wait for Redis, each from start() until end() or take(). T
@@ -72,7 +81,7 @@ private:
     // A worker starts and ends as many items as requests, tens at a time.
     // Reusing their memory is cheaper than free() and malloc(), which keep only
     // seven blocks of a size at hand. AddressSanitizer must see each end.
-#ifdef __SANITIZE_ADDRESS__
+#ifdef PETSTORE_ADDRESS_SANITIZER
     static constexpr std::size_t kSpare = 0;
 #else
     static constexpr std::size_t kSpare = 64;
