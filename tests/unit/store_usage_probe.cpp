@@ -11,13 +11,15 @@ using namespace petstore;
 namespace {
 
 struct Fixture : private store::UsageLog {
-    // Replies to whatever it sends, and returns how much that was.
-    std::size_t probe(const std::string& reply)
+    // Replies to whatever it sends, but otherwise to `other`, and returns how
+    // much that was.
+    std::size_t probe(const std::string& reply, const std::string& other = "",
+                      const std::string& to_other = "")
     {
         const std::size_t before = link.sent.size();
         usage.probe_if_due();
         while (!link.commands.empty()) {
-            link.reply(reply);
+            link.reply(link.commands[0][0] == other ? to_other : reply);
         }
         return link.sent.size() - before;
     }
@@ -63,6 +65,17 @@ TEST_CASE("a missing rule for the usage is reported once", "[store]")
     ++f.link.generation;
     f.probe(forbidden);
     CHECK(f.forbidden == 2);
+}
+
+TEST_CASE("each rule for the usage is missed", "[store]")
+{
+    for (const char* command : {"HINCRBY", "PEXPIRE", "HGETALL"}) {
+        CAPTURE(command);
+        Fixture f;
+        f.probe(":1\r\n", command,
+                "-NOPERM this user has no permissions to run this command\r\n");
+        CHECK(f.forbidden == 1);
+    }
 }
 
 TEST_CASE("a probe of the usage that failed is repeated", "[store]")
