@@ -114,7 +114,7 @@ void StoreLog::usage_forbidden() noexcept
 {
     ngx_log_error(
         NGX_LOG_ERR, &log_, 0,
-        "petstore: this user may not read and write the usage of accounts (NOPERM): without the rules of docs/redis-keys.md, among them +hincrby, +hgetall and +pexpire, requests get 503 from the next UTC day");
+        "petstore: this user may not read and write the usage of accounts (NOPERM): without the rules of docs/redis-keys.md, among them +hincrby, +hgetall and +pexpire, requests get 503 from the next day or month in UTC");
 }
 
 void StoreLog::plans_forbidden() noexcept
