@@ -15,7 +15,7 @@ void Admission::run()
 // 1. The key is usable.
 void Admission::on_key(Record record)
 {
-    check_limits(record);
+    confirming_ ? handler_.on_key_confirmed() : check_limits(record);
 }
 
 // Also if another read is due by now: a slow Redis must not let a request wait
@@ -49,6 +49,7 @@ void Admission::check_limits(Record record)
     if (const auto denial =
             key->account->denial(key->limits, key->epoch, cost, now)) {
         const bool confirm = key->account->needs_confirmation(now);
+        shared.sent = key->account->denial_asked();
         act_on(*denial);
         if (confirm) {
             confirm_denial(task_, key);
@@ -122,6 +123,7 @@ void Admission::take_answer(const store::LimitAnswer& answer)
     store::Storage& storage = task_.storage();
     if (answer.kind == Kind::decided) {
         version_ = answer.version;
+        task_.state().decision.sent = sent_;
         return take_decision(answer.decision, sent_, *authentication_.key(),
                              storage)
                    ? act_on(answer.decision)
@@ -162,6 +164,16 @@ void Admission::act_on(const api::Decision& decision)
             key, task_.settings().ban, decision, denial_counted_.begin(),
             *this);
     }
+}
+
+void Admission::confirm_key()
+{
+    if (task_.now() - task_.state().decision.sent
+        < store::Account::kDecisionValidFor) {
+        return handler_.on_key_confirmed();
+    }
+    confirming_ = true;
+    authentication_.read_again();
 }
 
 void Admission::take_counted(const api::Decision& decision)

@@ -29,6 +29,14 @@ public:
 
     void run();
 
+    // Call once admitted, before an operation has effects: the body may have
+    // come long after the headers, and the key may have been revoked meanwhile.
+    // Reads its records again if the decision is no longer valid. Calls the
+    // handler's on_key_confirmed(), possibly before returning, or answers the
+    // request if the key is not usable or Redis cannot be asked. Charges
+    // nothing.
+    void confirm_key();
+
     // Call when the request is being freed. No further subrequest may then wait
     // for this decision; those that already do are resumed with the limiter's
     // reply.
@@ -75,6 +83,7 @@ private:
         task_, *this};
 
     bool plans_awaited_ = false;
+    bool confirming_ = false;    // the key, of an admitted request
     bool placed_ = false;        // accounts live where the limiter is asked
     store::Monotonic sent_ = 0;  // when the limiter was asked
     std::vector<Admission*> followers_;  // subrequests that share the decision

@@ -30,6 +30,10 @@ public:
 
     // Called once. An operation's key has the scope for it.
     virtual void on_admitted() = 0;
+
+    // After Admission::confirm_key(): the key is still usable, and for an
+    // operation has its scope.
+    virtual void on_key_confirmed() {}
 };
 
 }  // namespace petstore::service

@@ -14,6 +14,9 @@ public:
         RequestTask::abandon();
     }
 
+    // See Admission::confirm_key().
+    void confirm_key() { admission_.confirm_key(); }
+
     const Admission& admission() const noexcept { return admission_; }
 
 protected:

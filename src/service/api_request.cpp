@@ -95,4 +95,16 @@ void ApiRequest::on_admitted()
     handler_->on_admitted();
 }
 
+void ApiRequest::on_key_confirmed()
+{
+    const auto& key = admission().key();
+    if (!is_plan_allowed(settings(), key)) {
+        return refuse(plan_not_allowed());
+    }
+    if (!key.record.allows(route_.operation)) {
+        return refuse(insufficient_scope());
+    }
+    handler_->on_key_confirmed();
+}
+
 }  // namespace petstore::service

@@ -31,6 +31,7 @@ private:
     void on_limit_sent() override;
     void on_limit_decided(const store::Version& version) override;
     void on_admitted() override;
+    void on_key_confirmed() override;
     void answer_options();
     void answer_document();
 

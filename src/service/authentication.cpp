@@ -24,6 +24,11 @@ void Authentication::proceed(FoundKey found)
     if (found.refused) {
         return refuse(*found.refused);
     }
+    read();
+}
+
+void Authentication::read()
+{
     if (task_.may_wait()) {
         // Ahead of the record, so that it need not be waited for.
         task_.storage().plans.current();
@@ -73,6 +78,15 @@ void Authentication::renew(std::int64_t epoch)
     ++renewals_;
     epoch_ = epoch;
     proceed(find_newer_key(digest_, key_, epoch_, task_.storage()));
+}
+
+// Erased even if it proves valid: a lookup that finds nothing replaces nothing.
+void Authentication::read_again()
+{
+    asked_clock_ = false;
+    epoch_ = key_->epoch;
+    task_.storage().keys.erase(digest_, *key_);
+    read();
 }
 
 void Authentication::refuse()

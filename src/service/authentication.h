@@ -21,7 +21,8 @@ public:
 
     class Owner {
     public:
-        // The key is usable. Called again after renew() and check().
+        // The key is usable. Called again after renew(), read_again()
+        // and check().
         virtual void on_key(Record record) = 0;
 
     protected:
@@ -41,6 +42,8 @@ public:
     // The account has this epoch, and the key another: reads the records again,
     // unless another request has.
     void renew(std::int64_t epoch);
+    // Reads the records again although no change is known, and checks them.
+    void read_again();
     // A record may change while it is read, or its account may move to another
     // server of a Cluster; more than a few changes indicate a fault.
     bool may_renew() const noexcept { return renewals_ < kMaxRenewals; }
@@ -56,6 +59,7 @@ private:
     static constexpr int kMaxRenewals = 8;
 
     void proceed(FoundKey found);
+    void read();
     void take_key(const store::Ref<store::CachedKey>& key);
     void check(Record record);
     void take_clock(const store::Done&) { check(); }

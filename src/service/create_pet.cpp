@@ -40,11 +40,11 @@ void CreatePet::on_body(Result result, const std::string& body) noexcept
                 body_error(result, request_.settings().max_body)) {
             return request_.refuse(*error);
         }
-        create(body);
+        parse(body);
     });
 }
 
-void CreatePet::create(const std::string& body)
+void CreatePet::parse(const std::string& body)
 {
     auto parsed = api::parse_new_pet(body);
     if (const auto* error = std::get_if<api::Error>(&parsed)) {
@@ -54,6 +54,11 @@ void CreatePet::create(const std::string& body)
     if (idempotency_) {
         idempotency_->body = api::sha256(body);
     }
+    request_.confirm_key();
+}
+
+void CreatePet::on_key_confirmed()
+{
     request_.storage().creates.add(
         {pet_, request_.admission().key().account->id(), idempotency_,
          request_.durable_link(), request_.admission().version()},

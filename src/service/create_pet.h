@@ -18,11 +18,12 @@ public:
     explicit CreatePet(ApiRequest& request) noexcept : request_(request) {}
 
     void on_admitted() override;
+    void on_key_confirmed() override;
 
 private:
     std::optional<api::Error> check_headers();
     void on_body(Result result, const std::string& body) noexcept override;
-    void create(const std::string& body);
+    void parse(const std::string& body);
     void respond(const store::CreatedPet& created);
 
     ApiRequest& request_;

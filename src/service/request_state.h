@@ -54,6 +54,7 @@ struct SharedDecision {
     Stage stage = Stage::none;
     Admission* asker = nullptr;  // set exactly while `asked`
     api::Decision value;         // once `made`
+    store::Monotonic sent = 0;   // when Redis was asked for `value`
     bool denial_counted = false;
 };
 

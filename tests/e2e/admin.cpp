@@ -1,4 +1,5 @@
 // docs/admin.md: what the admin API answers.
+#include <chrono>
 #include <future>
 #include <set>
 #include <tuple>
@@ -101,6 +102,62 @@ TEST_CASE("admin: a created key works at once, and its changes within a second")
     CHECK(wait_until([&] { return customer.get("/v1/pets").status == 401; }));
     check_error(store, "GET", path, "", 404, "not_found");
     CHECK(renewed.get("/v1/pets").status == 200);
+}
+
+TEST_CASE("admin: a revoked key completes no request whose body is late")
+{
+    AdminStore store;
+    const std::string new_key = R"({"scopes":["admin"]})";
+    const std::string pet =
+        R"({"name":"Rex","categoryId":7,"status":"available"})";
+    // Admitted; the rest of the body is to follow.
+    const auto begin = [&](const std::string& path, const Key& key,
+                           const std::string& body) {
+        RawClient client(store.nginx.port());
+        client.send("POST " + path
+                    + " HTTP/1.1\r\nHost: a\r\nAuthorization: "
+                      "Bearer "
+                    + key.secret
+                    + "\r\nExpect: 100-continue\r\nContent-Length: "
+                    + std::to_string(body.size()) + "\r\n\r\n");
+        CHECK(client.read().status == 100);
+        client.send(body.substr(0, 1));
+        return client;
+    };
+    const auto end = [](RawClient& client, const std::string& body) {
+        client.send(body.substr(1));
+        return client.read();
+    };
+    const Key leaked = create_key(store.redis, {"--scopes", "admin"});
+    const Key valid = create_key(store.redis, {"--scopes", "admin"});
+    const Key disabled = create_key(store.redis, {"--scopes", "admin"});
+    auto by_leaked = begin("/admin/v1/keys", leaked, new_key);
+    auto by_valid = begin("/admin/v1/keys", valid, new_key);
+    auto by_disabled = begin("/admin/v1/keys", disabled, new_key);
+    const Key customer = create_key(store.redis);
+    auto by_customer = begin("/v1/pets", customer, pet);
+    auto by_other = begin("/v1/pets", store.key, pet);
+
+    by_ctl(store, {"key", "delete", leaked.id, "--yes"});
+    by_ctl(store, {"account", "disable", disabled.account});
+    by_ctl(store, {"key", "disable", customer.id});
+    const auto before = by_ctl(store, {"key", "list"}).size();
+    const auto revoked = std::chrono::steady_clock::now();
+    REQUIRE(wait_until(
+        [&] { return std::chrono::steady_clock::now() - revoked >= 1s; }));
+
+    expect_error(end(by_leaked, new_key), 401, "invalid_api_key");
+    expect_error(end(by_disabled, new_key), 401, "invalid_api_key");
+    expect_error(end(by_customer, pet), 401, "invalid_api_key");
+    CHECK(by_ctl(store, {"key", "list"}).size() == before);
+    expect_json(store.http.get("/v1/pets"), 200, "[]");
+
+    const auto made = end(by_valid, new_key);
+    CHECK(made.status == 201);
+    remember_secret(made.json()["key"]);
+    CHECK(end(by_other, pet).status == 201);
+    const auto usage = by_ctl(store, {"usage", valid.account});
+    CHECK(usage["days"].back()["admitted"] == 1);
 }
 
 TEST_CASE("admin: a customer's key is imported by its digest")

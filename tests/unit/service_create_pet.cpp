@@ -118,6 +118,138 @@ TEST_CASE("a create waits for a body that arrives after the headers",
     CHECK(f.client.events == 2);
 }
 
+TEST_CASE("a create whose body comes late needs a key that is still usable",
+          "[service]")
+{
+    Fixture f;
+    f.client.body_is_here = false;
+    f.admit();
+    const auto rate = f.client.rate();
+    const auto receive_after = [&](int milliseconds) {
+        f.worker.clock.advance(milliseconds);
+        f.receive(Result::complete);
+    };
+    const auto check_refused = [&](int status, const std::string& code) {
+        CHECK(f.worker.idle());
+        CHECK(f.client.status == status);
+        CHECK(f.client.state().error_code == code);
+        CHECK(f.client.rate() == rate);
+        CHECK(f.client.ended());
+    };
+    SECTION("not yet late")
+    {
+        receive_after(899);
+        CHECK(f.worker.open() == Names{"create_pets"});
+    }
+    SECTION("usable")
+    {
+        receive_after(900);
+        CHECK(f.worker.open() == Names{"HGETALL"});
+        f.worker.reply_record();
+        f.worker.link.end_iteration();
+        CHECK(f.worker.open() == Names{"create_pets"});
+        f.reply_created(4);
+        CHECK(f.client.status == 201);
+        CHECK(f.client.rate() == rate);
+        CHECK(f.client.ended());
+        CHECK(f.worker.cached_key() != nullptr);
+    }
+    SECTION("although the records in memory are newer than the request")
+    {
+        f.worker.clock.advance(10'000);
+        f.worker.know_key();
+        f.receive(Result::complete);
+        f.worker.reply_record({{"disabled", "1"}});
+        check_refused(401, "invalid_api_key");
+    }
+    SECTION("deleted")
+    {
+        receive_after(900);
+        f.worker.reply_no_record();
+        check_refused(401, "invalid_api_key");
+        CHECK(f.worker.cached_key() == nullptr);
+    }
+    SECTION("disabled")
+    {
+        receive_after(900);
+        f.worker.reply_record({{"disabled", "1"}});
+        check_refused(401, "invalid_api_key");
+        CHECK(f.client.state().key.refused.refusal
+              == api::KeyRefusal::disabled);
+    }
+    SECTION("of a disabled account")
+    {
+        receive_after(900);
+        f.worker.reply_record({}, {{"disabled", "1"}});
+        check_refused(401, "invalid_api_key");
+    }
+    SECTION("expired")
+    {
+        receive_after(900);
+        f.worker.reply_record({{"expires", std::to_string(f.worker.now())}});
+        check_refused(401, "invalid_api_key");
+    }
+    SECTION("without the scope")
+    {
+        receive_after(900);
+        f.worker.reply_record({{"scopes", "read"}});
+        check_refused(403, "insufficient_scope");
+    }
+    SECTION("with another plan")
+    {
+        f.worker.settings.plans = {"free"};
+        receive_after(900);
+        f.worker.reply_record({{"plan", "pro"}});
+        check_refused(403, "plan_not_allowed");
+    }
+    SECTION("which Redis does not tell")
+    {
+        receive_after(900);
+        f.worker.link.lose(NoReply::in_doubt);
+        check_refused(503, "service_unavailable");
+    }
+    SECTION("a body that cannot be used needs no key")
+    {
+        f.client.sent_body = "{";
+        receive_after(900);
+        check_refused(400, "invalid_json");
+    }
+    SECTION("the client leaves meanwhile")
+    {
+        receive_after(900);
+        f.client.leave();
+        f.worker.reply_record();
+        f.worker.link.end_iteration();
+        CHECK(f.worker.idle());
+        CHECK(f.client.releases == 1);
+    }
+}
+
+TEST_CASE("a denial from memory counts as old as Redis's reply", "[service]")
+{
+    Fixture f;
+    f.worker.settings.limit_dry_run = true;
+    FakeClient denied(f.worker, Method::get, "/v1/nothing");
+    denied.send();
+    f.worker.reply_limit({0, 60, 70});
+    f.worker.clock.advance(450);
+    f.client.body_is_here = false;
+    f.client.send();
+    REQUIRE(f.worker.idle());
+    SECTION("not yet late")
+    {
+        f.worker.clock.advance(449);
+        f.receive(Result::complete);
+        CHECK(f.worker.open() == Names{"create_pets"});
+    }
+    SECTION("late")
+    {
+        f.worker.clock.advance(450);
+        f.receive(Result::complete);
+        CHECK(f.worker.open() == Names{"HGETALL"});
+    }
+}
+
 TEST_CASE("the body of a denied create is not read", "[service]")
 {
     Fixture f;

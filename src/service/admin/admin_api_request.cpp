@@ -12,7 +12,10 @@ namespace petstore::service {
 
 namespace {
 
-constexpr std::string_view kScope = "admin";
+bool has_scope(const store::CachedKey& key) noexcept
+{
+    return api::has_scope(key.record, key.record.further_scopes(), "admin");
+}
 
 // Of what a repetition must have in common with the first request. Only a POST
 // has an Idempotency-Key.
@@ -62,7 +65,7 @@ void AdminApiRequest::on_admitted()
     if (route_.operation == api::Operation::none && !reads_document) {
         return refuse_method(*this, route_.allow);
     }
-    if (!api::has_scope(key.record, key.record.further_scopes(), kScope)) {
+    if (!has_scope(key)) {
         return refuse(insufficient_scope());
     }
     if (reads_document) {
@@ -100,40 +103,51 @@ void AdminApiRequest::on_body(Result result, const std::string& body) noexcept
 
 void AdminApiRequest::parse(const std::string& body)
 {
-    AdminCall call;
-    call.operation = route_.operation;
-    call.id = route_.id;
+    call_.operation = route_.operation;
+    call_.id = route_.id;
     auto query = api::parse_admin_query(route_.operation, request().query());
     if (const auto* error = std::get_if<api::Error>(&query)) {
         return refuse(*error);
     }
-    call.query = std::get<api::AdminQuery>(std::move(query));
+    call_.query = std::get<api::AdminQuery>(std::move(query));
     if (api::has_admin_body(route_.operation)) {
         auto parsed = api::parse_admin_body(route_.operation, body);
         if (const auto* error = std::get_if<api::Error>(&parsed)) {
             return refuse(*error);
         }
-        call.body = std::get<api::AdminBody>(std::move(parsed));
+        call_.body = std::get<api::AdminBody>(std::move(parsed));
     }
     if (once_) {
-        call.once = {*once_, digest_of_post(request().path(), body)};
+        call_.once = {*once_, digest_of_post(request().path(), body)};
     }
-    start(std::move(call));
+    const std::string_view base = settings().base_path;
+    call_.list = settings().link_base;
+    call_.list.append(request().path().substr(base.size()));
+    confirm_key();
 }
 
-void AdminApiRequest::start(AdminCall&& call)
+void AdminApiRequest::on_key_confirmed()
 {
-    const std::string_view base = settings().base_path;
-    call.list = settings().link_base;
-    call.list.append(request().path().substr(base.size()));
-    call.caller_key_id = admission().key().record.id();
-    call.caller_account_id = admission().key().account->id();
+    const store::CachedKey& key = admission().key();
+    if (!is_plan_allowed(settings(), key)) {
+        return refuse(plan_not_allowed());
+    }
+    if (!has_scope(key)) {
+        return refuse(insufficient_scope());
+    }
+    call_.caller_key_id = key.record.id();
+    call_.caller_account_id = key.account->id();
+    start();
+}
+
+void AdminApiRequest::start()
+{
     if (!may_wait()) {
         return;
     }
     wait();
     try {
-        answer(std::move(call), store_, running_, *this);
+        answer(std::move(call_), store_, running_, *this);
     } catch (...) {
         deliver([] { throw; });
     }

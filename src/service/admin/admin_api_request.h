@@ -20,6 +20,7 @@ public:
 
 private:
     void on_admitted() override;
+    void on_key_confirmed() override;
     void on_body(Result result, const std::string& body) noexcept override;
     void
     on_result(const store::Outcome<AdminResponse>& outcome) noexcept override;
@@ -29,7 +30,7 @@ private:
         return request().method() == method;
     }
     void parse(const std::string& body);
-    void start(AdminCall&& call);
+    void start();
     void take(const AdminResponse& result);
     void refuse_operation(const store::Failure& failure);
 
@@ -37,6 +38,7 @@ private:
     BodySource& body_;
     AdminStore& store_;
     std::optional<api::Digest> once_;  // of its Idempotency-Key
+    AdminCall call_;                   // once it was parsed
     store::Operations running_;
 };
 

@@ -11,9 +11,7 @@ namespace petstore::store {
 
 namespace {
 
-// Operator changes must take effect within a second, so a cached denial is
-// confirmed before that.
-constexpr Monotonic kDenialValidFor = 900;
+// So that it is confirmed before it ends.
 constexpr Monotonic kConfirmDenialAfter = 500;
 
 constexpr api::Millis kMinute = 60'000;
@@ -82,7 +80,7 @@ std::optional<api::Decision> Account::denial(const api::Limits& limits,
                                              Monotonic now) const noexcept
 {
     if (!denials_ || !denials_->denied || epoch < denials_->epoch
-        || now - denials_->confirmed >= kDenialValidFor) {
+        || now - denials_->confirmed >= kDecisionValidFor) {
         return std::nullopt;
     }
     const api::Decision& last = denials_->last;

@@ -30,6 +30,11 @@ struct DenialCounts {
 // need is allocated separately.
 class Account : public RefCounted {
 public:
+    // Milliseconds from when Redis was asked for a decision. Changes by the
+    // operator must take effect within a second, so what was found then, about
+    // the account or its key, is used for less than that.
+    static constexpr Monotonic kDecisionValidFor = 900;
+
     // Throws std::bad_alloc.
     explicit Account(std::string_view id) : id_(id) {}
     ~Account();
@@ -55,6 +60,9 @@ public:
     std::optional<api::Decision> denial(const api::Limits& limits,
                                         std::int64_t epoch, std::int64_t cost,
                                         Monotonic now) const noexcept;
+
+    // When Redis was asked for that denial.
+    Monotonic denial_asked() const noexcept { return denials_->confirmed; }
 
     // Whether a remembered denial should be confirmed in the background, so
     // that constant traffic never waits for it.
