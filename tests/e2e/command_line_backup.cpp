@@ -1,5 +1,7 @@
 // petstorectl key export and key restore, where data are damaged or missing.
+#include "support/admin_store.h"
 #include "support/limits.h"
+#include "support/raw_client.h"
 #include "support/terminal.h"
 
 using namespace petstore::e2e;
@@ -15,6 +17,19 @@ std::string account_record(const std::string& account)
 Output restore(const RedisServer& redis, const std::string& backup)
 {
     return ctl(redis.url(), {"key", "restore", "-"}, backup);
+}
+
+// A client whose request is admitted and lacks its body.
+RawClient admitted(const Store& store, const std::string& key,
+                   const std::string& path, const std::string& body)
+{
+    RawClient client(store.nginx.port());
+    client.send("POST " + path
+                + " HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer " + key
+                + "\r\nExpect: 100-continue\r\nContent-Length: "
+                + std::to_string(body.size()) + "\r\n\r\n");
+    REQUIRE(client.read().status == 100);
+    return client;
 }
 
 // The number of the line that has `text`, from 1.
@@ -196,4 +211,55 @@ TEST_CASE("command line backup: a restore restores what a key lacks")
         ctl(redis.url(), {"account", "delete", key.account, "--yes"});
     CHECK(in_use.code == 1);
     CHECK(contains(in_use.err, "has keys"));
+}
+
+TEST_CASE("command line backup: a create that comes late stops no restore")
+{
+    Store store;
+    const auto& redis = store.redis;
+    import_pets(redis, 3);
+    const auto keys = ctl(redis.url(), {"key", "export"}).out;
+    const auto pets = ctl(redis.url(), {"pet", "export"}).out;
+    const std::string body = "{\"name\":\"late\",\"categoryId\":1}";
+    auto late = admitted(store, store.key.secret, "/v1/pets", body);
+    redis.command({"FLUSHALL"});
+    late.send(body);
+    REQUIRE(late.read().status == 201);
+
+    CHECK(ctl(redis.url(), {"cache", "clear"}).code == 0);
+    CHECK(restore(redis, keys).code == 0);
+    const auto import_all = [&] {
+        return ctl(redis.url(), {"pet", "import", "--keep-ids", "-"}, pets);
+    };
+    const auto refused = import_all();
+    INFO(refused.err);
+    CHECK(refused.code == 1);
+    CHECK(contains(ctl(redis.url(), {"pet", "export"}).out, "late"));
+    // As docs/backup.md says.
+    for (const auto& name :
+         redis.command({"KEYS", "petstore:{petstore:pets}:*"}).items) {
+        redis.command({"UNLINK", name.text});
+    }
+    CHECK(import_all().code == 0);
+    CHECK(ctl(redis.url(), {"cache", "clear"}).code == 0);
+    CHECK(ctl(redis.url(), {"pet", "export"}).out == pets);
+    CHECK(contains(store.http.get("/v1/pets/1").body, "pet 1"));
+}
+
+TEST_CASE("command line backup: a key that is created late stops no restore")
+{
+    AdminStore store;
+    const auto& redis = store.redis;
+    const auto keys = ctl(redis.url(), {"key", "export"}).out;
+    const std::string body = "{\"label\":\"late\"}";
+    auto late = admitted(store, store.admin_key.secret, "/admin/v1/keys", body);
+    redis.command({"FLUSHALL"});
+    late.send(body);
+    const auto made = late.read();
+    REQUIRE(made.status == 201);
+    remember_secret(made.json().at("key"));
+
+    CHECK(restore(redis, keys).code == 0);
+    CHECK(ctl(redis.url(), {"key", "show", store.key.id}).code == 0);
+    CHECK(contains(ctl(redis.url(), {"key", "list"}).out, "late"));
 }

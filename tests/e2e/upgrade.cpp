@@ -469,3 +469,20 @@ TEST_CASE("upgrade: the first change makes a new store one of format 2")
     CHECK(pets.command({"GET", "petstore:limits"}).text
           == "elsewhere-format-2");
 }
+
+TEST_CASE("upgrade: keys or pets of format 1 alone need it")
+{
+    RedisServer redis;
+    Format1 old(commands_of(redis));
+    SECTION("pets")
+    {
+        old.add_pets(3);
+    }
+    SECTION("keys, beside pets that a new worker has created")
+    {
+        old.add({"idleKey000000001", "account000000001", "free"});
+        redis.command({"SET", old.catalogue("last-id"), "format-2"});
+        redis.command({"SET", old.catalogue("changes"), "1700000000000000"});
+    }
+    check_fails(ctl(redis.url(), {"key", "list"}), "petstorectl upgrade");
+}

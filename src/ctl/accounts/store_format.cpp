@@ -2,6 +2,36 @@
 
 namespace petstore::ctl {
 
+namespace {
+
+constexpr std::string_view kPetFence = "format-2";  // see create_pets.lua
+
+bool exists(RedisSession& redis, const std::string& key)
+{
+    return redis.call(redis::Command("EXISTS").key(key)).integer() != 0;
+}
+
+// Workers write no fence. So a Redis that has lost its data, and then gets a
+// create or a change that was admitted before, has data of format 2 without it.
+bool has_pets_of_format_1(RedisSession& redis, const store::Schema& schema)
+{
+    if (!exists(redis, schema.changes())) {
+        return false;
+    }
+    const redis::Reply& fence =
+        redis.call(redis::Command("GET").key(schema.pet_fence()));
+    return fence.text() != kPetFence;
+}
+
+// Format 1 has no accounts.
+bool has_keys_of_format_1(RedisSession& redis, const store::Schema& schema)
+{
+    return exists(redis, schema.key_index())
+           && !exists(redis, schema.account_index());
+}
+
+}  // namespace
+
 StoreFormat format_of(RedisSession& redis, const store::Schema& schema)
 {
     const redis::Reply& fence =
@@ -11,12 +41,10 @@ StoreFormat format_of(RedisSession& redis, const store::Schema& schema)
                : fence.text() == kFenceUpgrading ? StoreFormat::upgrading
                                                  : StoreFormat::one;
     }
-    for (const std::string& name : {schema.key_index(), schema.changes()}) {
-        if (redis.call(redis::Command("EXISTS").key(name)).integer() != 0) {
-            return StoreFormat::one;
-        }
-    }
-    return StoreFormat::empty;
+    return has_pets_of_format_1(redis, schema)
+                   || has_keys_of_format_1(redis, schema)
+               ? StoreFormat::one
+               : StoreFormat::two;
 }
 
 void fence_new_store(RedisSession& redis, const store::Schema& schema)

@@ -13,10 +13,9 @@ inline constexpr std::string_view kFence = "elsewhere-format-2";
 
 // Which format the data of one Redis have.
 enum class StoreFormat {
-    empty,      // no data; format 2 from the first write on
     one,        // `petstorectl upgrade` converts it
     upgrading,  // that was interrupted, or is running
-    two,
+    two,        // or no data: format 2 from the first write on
 };
 
 // Throw Failure.

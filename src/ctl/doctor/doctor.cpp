@@ -89,7 +89,6 @@ bool check_format(RedisSession& redis, const Context& context,
             findings.push_back({Verdict::wrong, which + kFormat,
                                 "partly upgraded to 2", kAdvice});
             return false;
-        case StoreFormat::empty:
         case StoreFormat::two:
             break;
         }
