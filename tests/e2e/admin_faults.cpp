@@ -6,6 +6,7 @@
 #include "chaos/cut_redis.h"
 #include "support/admin_store.h"
 #include "support/limits.h"
+#include "support/raw_client.h"
 
 using namespace petstore::e2e;
 using nlohmann::json;
@@ -218,6 +219,43 @@ TEST_CASE("admin faults: clients that leave do not stop a change")
                   });
     }));
     store.nginx.quit();
+}
+
+TEST_CASE("admin faults: a change that a move overtakes changes nothing")
+{
+    AdminStore store;
+    const struct {
+        std::string target;
+        std::string body;
+    } changes[] = {
+        {"PUT /admin/v1/plans/late", R"({"per_minute":5,"per_day":9})"},
+        {"POST /admin/v1/accounts", R"({"label":"late"})"},
+        {"POST /admin/v1/keys", R"({"label":"late"})"},
+    };
+    std::vector<RawClient> clients;
+    for (const auto& [target, body] : changes) {
+        auto& client = clients.emplace_back(store.nginx.port());
+        client.send(target + " HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer "
+                    + store.admin_key.secret
+                    + "\r\nExpect: 100-continue\r\nContent-Length: "
+                    + std::to_string(body.size()) + "\r\n\r\n");
+        REQUIRE(client.read().status == 100);
+    }
+    RedisServer other;
+    const auto moved = ctl(store.redis.url(), {"move", "--to", other.url()});
+    INFO(moved.err);
+    REQUIRE(moved.code == 0);
+    const auto before = store.redis.command({"DBSIZE"}).integer;
+    const auto accounts =
+        store.redis.command({"HLEN", "petstore:accounts"}).integer;
+    for (std::size_t i = 0; i < clients.size(); ++i) {
+        INFO(changes[i].target);
+        clients[i].send(changes[i].body);
+        expect_error(clients[i].read(), 503, "service_unavailable");
+    }
+    CHECK(store.redis.command({"DBSIZE"}).integer == before);
+    CHECK(store.redis.command({"HLEN", "petstore:accounts"}).integer
+          == accounts);
 }
 
 TEST_CASE("admin faults: a repetition that waits outlives a reload")

@@ -554,3 +554,39 @@ TEST_CASE("a list with a filter reads a bounded part of the index", "[admin]")
     }
     CHECK(found == std::vector<std::string>{"a10250", "a10750"});
 }
+
+TEST_CASE("a store that is moved, or is being moved here, is not changed",
+          "[admin]")
+{
+    Admin a;
+    made_by(a, call(Operation::create_account, R"({"label":"L"})"));
+    const auto hashes = a.world.hashes;
+    a.world.strings["P:limits-place"] =
+        GENERATE("elsewhere-from id", "elsewhere-to id");
+    const auto strings = a.world.strings;
+    const AdminCall changes[] = {
+        call(Operation::create_account, R"({"label":"L"})"),
+        once(call(Operation::create_account, R"({"label":"L"})")),
+        call(Operation::create_key, R"({"label":"L"})"),
+        call(Operation::put_plan, R"({"per_minute":5,"per_day":9})", "gold"),
+        call(Operation::delete_plan, "", "gold"),
+        call(Operation::delete_account, "", "account000000001"),
+        call(Operation::unban_account, "", "account000000001"),
+    };
+    for (const AdminCall& change : changes) {
+        a.world.sent.clear();
+        CHECK_FALSE(a.run(change));
+        CHECK(a.error() == ErrorCode::service_unavailable);
+        CHECK(a.world.sent.size() == 1);
+    }
+    CHECK(a.world.hashes == hashes);
+    CHECK(a.world.strings == strings);
+    CHECK(a.run(call(Operation::list_plans)));
+}
+
+TEST_CASE("a store whose limits are on another Redis is changed", "[admin]")
+{
+    Admin a;
+    a.world.strings["P:limits-place"] = "elsewhere id";
+    made_by(a, call(Operation::create_account, R"({"label":"L"})"));
+}

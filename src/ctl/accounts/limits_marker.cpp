@@ -121,11 +121,9 @@ void refuse_same_database(RedisSession& main, RedisSession& other,
     }
 }
 
-void wait_for_workers(const RedisSession& one, const RedisSession& other)
+void wait_for_workers()
 {
-    if (one.is_cluster() || other.is_cluster()) {
-        std::this_thread::sleep_for(kWorkersTime);
-    }
+    std::this_thread::sleep_for(kWorkersTime);
 }
 
 }  // namespace petstore::ctl

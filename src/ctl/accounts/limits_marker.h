@@ -55,8 +55,9 @@ inline constexpr char kForeignLimits[] =
 void refuse_same_database(RedisSession& main, RedisSession& other,
                           const store::Schema& schema, const char* option);
 
-// If one of these is a Cluster, waits until no worker that read the old marker
-// can still create an account.
-void wait_for_workers(const RedisSession& one, const RedisSession& other);
+// Waits until no worker that has read the old marker can still act on it:
+// create an account in a Cluster, where scripts cannot read the marker, or end
+// a change of the admin API.
+void wait_for_workers();
 
 }  // namespace petstore::ctl

@@ -114,7 +114,9 @@ void LimitsPlace::begin_move(const LimitsMarker& main,
     // From now on neither Redis creates accounts, so each account is on only
     // one of them. New ones are not created until the move is complete.
     mark(main, limits);
-    wait_for_workers(main_, *limits_);
+    if (main_.is_cluster() || limits_->is_cluster()) {
+        wait_for_workers();
+    }
 }
 
 std::size_t LimitsPlace::move_out(bool emptied)

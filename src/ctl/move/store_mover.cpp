@@ -33,7 +33,7 @@ StoreMover::Moved StoreMover::run()
     if (!begin()) {
         return moved;
     }
-    wait_for_workers(source_, destination_);
+    wait_for_workers();
     empty_destination();
     moved.accounts = AccountMover(source_, destination_, schema_).run();
 

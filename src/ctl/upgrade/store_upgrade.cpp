@@ -169,7 +169,7 @@ void StoreUpgrade::raise_fence(RedisSession& redis)
 void StoreUpgrade::wait() const
 {
     if (main_.is_cluster() || accounts().is_cluster()) {
-        wait_for_workers(main_, accounts());
+        wait_for_workers();
     } else {
         std::this_thread::sleep_for(kOldCommandTime);
     }

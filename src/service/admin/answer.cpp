@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "../../api/text.h"
+#include "../../store/accounts/marked_limits.h"
 #include "../../store/admin_claim_tasks.h"
 #include "../../store/random.h"
 #include "../../store/result.h"
@@ -69,6 +70,39 @@ AdminTask perform(const AdminCall& call, AdminStore& store,
         break;
     }
     throw std::logic_error("not an operation of the admin API");
+}
+
+bool is_change(api::Operation operation)
+{
+    using api::Operation;
+    switch (operation) {
+    case Operation::list_accounts:
+    case Operation::get_account:
+    case Operation::get_account_usage:
+    case Operation::list_usage:
+    case Operation::list_keys:
+    case Operation::get_key:
+    case Operation::list_plans:
+        return false;
+    default:
+        return true;
+    }
+}
+
+// A request that was admitted before `petstorectl move` would change the copy
+// that is left behind.
+store::Task<> refuse_moved(const AdminStore& store)
+{
+    redis::Command command("GET");
+    command.key(store.schema.limits_marker());
+    const redis::Reply& marker =
+        co_await store::ask(store.servers.keys, std::move(command));
+    if (store::parse_limits_marker(marker.text()).moved()) {
+        throw store::refused(
+            store::Refusal::limits_elsewhere,
+            api::ErrorCode::service_unavailable,
+            "The store is being moved to another Redis, or was moved.");
+    }
 }
 
 // --- Idempotency-Key --------------------------------------------------------
@@ -313,6 +347,9 @@ store::Failure in_terms_of_api(store::Failure failure, api::Operation operation)
 AdminTask answer_call(AdminCall call, AdminStore& store)
 {
     try {
+        if (is_change(call.operation)) {
+            co_await refuse_moved(store);
+        }
         if (call.once) {
             co_return co_await perform_once(call, store);
         }

@@ -16,6 +16,12 @@ struct MarkedLimits {
         constexpr std::string_view kElsewhere = "elsewhere";
         return place.substr(0, kElsewhere.size()) == kElsewhere;
     }
+
+    // `petstorectl move` has moved the whole store from or to here, or does.
+    bool moved() const noexcept
+    {
+        return place == "elsewhere-from" || place == "elsewhere-to";
+    }
 };
 
 // The parts refer to `marker`, and are empty if it lacks them.
