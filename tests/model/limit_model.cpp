@@ -592,10 +592,12 @@ private:
 
     void plan(Account& account)
     {
+        // A float would round the last one.
         static const api::Limits plans[] = {{60, 1000, kNoMonth},
-                                            {300, 10'000, 50'000}};
+                                            {300, 10'000, 50'000},
+                                            {16'777'217, 33'554'435, kNoMonth}};
         account.limits = chance(20)
-                             ? plans[pick(0, 1)]
+                             ? plans[pick(0, 2)]
                              : api::Limits{pick(1, 20), pick(1, 60),
                                            chance(50) ? pick(1, 120) : 0};
         account.policy.threshold = pick(1, 15);

@@ -3,6 +3,7 @@
 #include <climits>
 #include <cstring>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "store/accounts/limit_commands.h"
@@ -26,6 +27,7 @@ const LimitCommands kLimiter(kSchema);
 const LimitCommands kLimiterElsewhere(kSchema, Catalogue::elsewhere);
 const api::Limits kLimits{60, 1000};
 constexpr std::int64_t kEpoch = 1795254442316000;
+constexpr double kNoLimit = 9007199254740992.0;  // of a month
 
 LimitRequest request_of(std::string_view account, std::int64_t requests)
 {
@@ -99,17 +101,19 @@ std::string foreign_reply()
                     "*7\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n");
 }
 
-// The packed argument as decoded by the script's struct.unpack('<d…').
-std::vector<double> unpack(const std::string& packed)
+// A part of the packed argument as decoded by the script's struct.unpack.
+template <typename Number>
+std::vector<Number> unpack(const std::string& packed)
 {
-    REQUIRE(packed.size() % 8 == 0);
-    std::vector<double> numbers;
-    for (std::size_t i = 0; i < packed.size(); i += 8) {
-        std::uint64_t bits = 0;
-        for (std::size_t byte = 8; byte-- > 0;) {
+    constexpr std::size_t kSize = sizeof(Number);
+    REQUIRE(packed.size() % kSize == 0);
+    std::vector<Number> numbers;
+    for (std::size_t i = 0; i < packed.size(); i += kSize) {
+        std::conditional_t<kSize == 8, std::uint64_t, std::uint32_t> bits = 0;
+        for (std::size_t byte = kSize; byte-- > 0;) {
             bits = bits << 8 | static_cast<unsigned char>(packed[i + byte]);
         }
-        double number;
+        Number number;
         std::memcpy(&number, &bits, sizeof(number));
         numbers.push_back(number);
     }
@@ -190,43 +194,67 @@ TEST_CASE("a command is across slots if it asks about accounts of a Cluster",
     CHECK_FALSE(kLimiter.decide({one, other}).is_across_slots());
 }
 
-TEST_CASE("requests are packed as doubles and a byte per account", "[store]")
+TEST_CASE("requests are packed as a double, three floats and a byte", "[store]")
 {
     auto first = request_of("a", 3);
     first.epoch = 1LL << 53;  // the largest that a double holds exactly
-    first.limits = {1, 1'000'000'000'000};
+    first.limits = {1, 10'000'000'000};
     auto second = request_of("b", 250);
     second.epoch = 0;
     second.fresh = true;
     for (const LimitCommands* limiter : {&kLimiter, &kLimiterElsewhere}) {
         const auto packed = words(limiter->decide({first, second})).back();
-        CHECK(packed.size() == 67);
-        CHECK(unpack(packed.substr(0, 64))
-              == std::vector<double>{9007199254740992.0, 1, 1e12, 3, 0, 60,
-                                     1000, 250});
-        CHECK(packed.substr(64) == std::string("\0\1\0", 3));
+        CHECK(packed.size() == 43);
+        CHECK(unpack<double>(packed.substr(0, 8))
+              == std::vector<double>{9007199254740992.0});
+        CHECK(unpack<float>(packed.substr(8, 12))
+              == std::vector<float>{1, 1e10F, 3});
+        CHECK(unpack<double>(packed.substr(20, 8)) == std::vector<double>{0});
+        CHECK(unpack<float>(packed.substr(28, 12))
+              == std::vector<float>{60, 1000, 250});
+        CHECK(packed.substr(40) == std::string("\0\1\0", 3));
     }
-    CHECK(words(kLimiter.decide({request_of("a", 1)})).back().substr(8, 8)
-          == std::string("\0\0\0\0\0\0\x4e\x40", 8));
+    CHECK(words(kLimiter.decide({request_of("a", 1)})).back().substr(8, 4)
+          == std::string("\0\0\x70\x42", 4));
 }
 
-TEST_CASE("two more doubles per account follow if one has a month or a cost",
+TEST_CASE("requests are packed as six doubles if one has a month or a cost",
           "[store]")
 {
-    constexpr double kNoLimit = 9007199254740992.0;
     auto first = request_of("a", 3);
     auto second = request_of("b", 1);
     second.limits.month = 5000;
     auto packed = words(kLimiter.decide({first, second})).back();
-    CHECK(unpack(packed.substr(64, 32))
-          == std::vector<double>{kNoLimit, 1, 5000, 1});
+    CHECK(unpack<double>(packed.substr(0, 96))
+          == std::vector<double>{double(kEpoch), 60, 1000, 3, kNoLimit, 1,
+                                 double(kEpoch), 60, 1000, 1, 5000, 1});
     CHECK(packed.substr(96) == std::string("\0\0\1", 3));
 
     first.cost = 7;
     packed = words(kLimiter.decide({first})).back();
-    CHECK(unpack(packed.substr(8, 40))
+    CHECK(unpack<double>(packed.substr(8, 40))
           == std::vector<double>{60, 1000, 21, kNoLimit, 7});
     CHECK(packed.substr(48) == std::string("\0\1", 2));
+}
+
+TEST_CASE("requests are packed as six doubles if a float would round one",
+          "[store]")
+{
+    constexpr std::int64_t kRounded = (1 << 24) + 1;
+    auto request = request_of("a", 1);
+    const auto limits = [&] {
+        const auto packed = words(kLimiter.decide({request})).back();
+        REQUIRE(packed.size() == 50);
+        return unpack<double>(packed.substr(8, 40));
+    };
+    request.limits = {kRounded, kRounded + 1};
+    CHECK(limits()
+          == std::vector<double>{kRounded, kRounded + 1, 1, kNoLimit, 1});
+    request.limits = {1, 1'000'000'000'000};
+    CHECK(limits() == std::vector<double>{1, 1e12, 1, kNoLimit, 1});
+    request.limits = kLimits;
+    request.requests = kRounded;
+    CHECK(limits() == std::vector<double>{60, 1000, kRounded, kNoLimit, 1});
 }
 
 TEST_CASE("a report of denials carries the ban policy", "[store]")

@@ -39,23 +39,22 @@ struct Asked {
 
 inline std::string asked(const std::vector<Asked>& accounts)
 {
-    std::string packed;
-    std::string more;
-    bool extended = false;
+    std::string narrow;
+    std::string wide;
+    std::string modes;
+    bool is_wide = false;
     for (const Asked& one : accounts) {
-        packed += encode_numbers(
-            {one.epoch, one.per_minute, one.per_day, one.requests * one.cost});
-        more += encode_numbers({one.per_month, one.cost});
-        extended = extended || one.cost != 1
-                   || one.per_month != petstore::store::AccountState::kLargest;
+        narrow += encode_numbers({one.epoch});
+        petstore::store::append_floats(
+            narrow, {one.per_minute, one.per_day, one.requests});
+        wide +=
+            encode_numbers({one.epoch, one.per_minute, one.per_day,
+                            one.requests * one.cost, one.per_month, one.cost});
+        modes += one.mode;
+        is_wide = is_wide || one.cost != 1
+                  || one.per_month != petstore::store::AccountState::kLargest;
     }
-    if (extended) {
-        packed += more;
-    }
-    for (const Asked& one : accounts) {
-        packed += one.mode;
-    }
-    return packed + (extended ? '\1' : '\0');
+    return is_wide ? wide + modes + '\1' : narrow + modes + '\0';
 }
 
 // The trailer of limit.lua's reply.

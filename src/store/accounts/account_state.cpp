@@ -9,6 +9,7 @@ namespace petstore::store {
 namespace {
 
 static_assert(sizeof(double) == 8, "IEEE 754 binary64 is what Lua has");
+static_assert(sizeof(float) == 4, "IEEE 754 binary32 is what scripts unpack");
 
 template <std::size_t Size>
 std::optional<std::array<std::int64_t, Size / sizeof(double)>>
@@ -91,6 +92,24 @@ void append_numbers(std::string& out,
         std::uint64_t bits;
         std::memcpy(&bits, &number, sizeof(bits));
         bits = htole64(bits);
+        out.append(reinterpret_cast<const char*>(&bits), sizeof(bits));
+    }
+}
+
+bool fits_float(std::int64_t number) noexcept
+{
+    return static_cast<double>(static_cast<float>(number))
+           == static_cast<double>(number);
+}
+
+void append_floats(std::string& out,
+                   std::initializer_list<std::int64_t> numbers)
+{
+    for (const std::int64_t integer : numbers) {
+        const auto number = static_cast<float>(integer);
+        std::uint32_t bits;
+        std::memcpy(&bits, &number, sizeof(bits));
+        bits = htole32(bits);
         out.append(reinterpret_cast<const char*>(&bits), sizeof(bits));
     }
 }

@@ -61,4 +61,11 @@ std::optional<std::int64_t> decode_number(std::string_view bytes) noexcept;
 void append_numbers(std::string& out,
                     std::initializer_list<std::int64_t> numbers);
 
+// Whether append_floats() keeps the number's value.
+bool fits_float(std::int64_t number) noexcept;
+
+// Appends numbers in the encoding that scripts unpack with '<f': half as long.
+void append_floats(std::string& out,
+                   std::initializer_list<std::int64_t> numbers);
+
 }  // namespace petstore::store

@@ -12,7 +12,7 @@ namespace {
 // The reply element of an account that is not "usual"; see limit.lua.
 enum AnswerField : std::size_t { kAdmitted, kAnswerState, kAnswerSize };
 
-// What limit.lua takes per account: four or six doubles, and a byte.
+// What limit.lua takes per account at most: six doubles, and a byte.
 constexpr std::size_t kRequestSize = 49;
 
 // What limit.lua takes as the limit of a month without a limit.
@@ -39,6 +39,14 @@ bool is_count(const redis::Reply& reply) noexcept
 {
     return reply.is(redis::Type::integer) && reply.integer() >= 0
            && reply.integer() <= AccountState::kLargest;
+}
+
+// Whether limit.lua must be given the request as six doubles.
+bool needs_wide(const LimitRequest& request) noexcept
+{
+    return request.limits.has_month() || request.cost != 1
+           || !fits_float(request.limits.minute)
+           || !fits_float(request.limits.day) || !fits_float(request.requests);
 }
 
 LimitResult::Kind kind_without_state(std::int64_t admitted) noexcept
@@ -163,26 +171,27 @@ LimitCommands::LimitCommands(const Schema& schema, Catalogue catalogue,
 redis::Command
 LimitCommands::decide(const std::vector<LimitRequest>& requests) const
 {
+    const bool wide = std::any_of(requests.begin(), requests.end(), needs_wide);
     std::string packed;
     packed.reserve(requests.size() * kRequestSize + 1);
-    bool extended = false;
     for (const LimitRequest& request : requests) {
-        append_numbers(packed,
-                       {request.epoch, request.limits.minute,
-                        request.limits.day, request.requests * request.cost});
-        extended |= request.limits.has_month() || request.cost != 1;
-    }
-    if (extended) {
-        for (const LimitRequest& request : requests) {
-            const bool monthly = request.limits.has_month();
-            append_numbers(packed, {monthly ? request.limits.month : kNoLimit,
-                                    request.cost});
+        const api::Limits& limits = request.limits;
+        if (wide) {
+            append_numbers(packed,
+                           {request.epoch, limits.minute, limits.day,
+                            request.requests * request.cost,
+                            limits.has_month() ? limits.month : kNoLimit,
+                            request.cost});
+        } else {
+            append_numbers(packed, {request.epoch});
+            append_floats(packed,
+                          {limits.minute, limits.day, request.requests});
         }
     }
     for (const LimitRequest& request : requests) {
         packed.push_back(mode_of(request));
     }
-    packed.push_back(extended ? '\1' : '\0');
+    packed.push_back(wide ? '\1' : '\0');
     const bool across_slots =
         accounts_ == Accounts::cluster && requests.size() > 1;
     return across_slots ? decide_across_slots(requests, packed)

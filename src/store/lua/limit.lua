@@ -13,11 +13,11 @@
 --       another Redis
 --       With limit_read_cluster.lua, only the first state; the others are ARGV
 --       2 … n, because all KEYS must be in one slot.
--- ARGV  1  one string: for each account four doubles, which are the epoch that the
---          caller knows, the limits per minute and day, and the units that all of
---          its requests cost; then, if the last byte is 1, for each account two
+-- ARGV  1  one string: for each account the epoch that the caller knows, as a
+--          double, the limits per minute and day, and the units that all of its
+--          requests cost, as floats. If the last byte is 1: all as doubles, and two
 --          more, which are the limit per month (2^53 for none) and the cost of one
---          request (1 otherwise); then for each account one byte:
+--          request (1 otherwise). Then for each account one byte:
 --            0  no further information
 --            1  the caller has just read the key's record
 --            2  in a Cluster, where the script cannot read <prefix>:limits-place
@@ -46,12 +46,16 @@
 --       reply.
 local decode, encode = struct.unpack, struct.pack
 local asked = ARGV[1]
-local extended = decode('B', asked, #asked) == 1
-local n = (#asked - 1) / (extended and 49 or 33)
+local wide = decode('B', asked, #asked) == 1
+local format, size = 'dfff', 20
+if wide then format, size = 'ddddd', 48 end -- without the cost
+local n = (#asked - 1) / (size + 1)
 local time = call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local now = time[1] * 1000 + time[2] / 1000
+now = now - now % 1
 local today = (now - now % 86400000) / 86400000
 local next_minute, next_day = now + 60000, now + 86400000
+local at = 1 - size -- of an account in `asked`
 local unusual -- the other accounts
 
 -- Nearly all accounts of a busy worker are usual. This is a shortcut for them:
@@ -63,10 +67,12 @@ local unusual -- the other accounts
 -- number. Where the native one is big-endian, `usual` is never equal to `today`, so
 -- all accounts are left to limit_unusual.lua.
 for i = 1, n do
+  at = at + size
   repeat -- only for break, which continues with the next account
     local state = seen[i]
     if state and #state >= 80 then
-      local known, per_minute, per_day, units = decode('dddd', asked, 32 * i - 31)
+      -- If not `wide`, the last one is only the position behind them.
+      local known, per_minute, per_day, units, per_month = decode(format, asked, at)
       local epoch, usual, minute, minute_end, day, day_end, month = decode('ddddddd', state)
       if minute_end <= now then minute, minute_end = 0, next_minute end
       minute = minute + units
@@ -74,7 +80,7 @@ for i = 1, n do
       month = month + units
       if usual == today and epoch == known and day_end > now and day_end <= next_day and minute_end <= next_minute
           and minute <= per_minute and day <= per_day
-          and not (extended and month > decode('d', asked, 32 * n + 16 * i - 15)) then
+          and not (wide and month > per_month) then
         local charged = encode('ddddd', minute, minute_end, day, day_end, month)
         call('SETRANGE', KEYS[i], '16', charged)
         seen[i] = charged

@@ -3,9 +3,9 @@
 
 -- {admitted, state} of an account, or an error if the call is for it alone.
 local function decide(i)
-  local known, per_minute, per_day, units = decode('<dddd', asked, 32 * i - 31)
-  local per_month, cost = 2 ^ 53, 1
-  if extended then per_month, cost = decode('<dd', asked, 32 * n + 16 * i - 15) end
+  local known, per_minute, per_day, units, per_month, cost =
+    decode(wide and '<dddddd' or '<dfff', asked, size * (i - 1) + 1)
+  if not wide then per_month, cost = 2 ^ 53, 1 end
   local mode, state = string.byte(asked, i - n - 2), seen[i]
   local epoch, _, minute, minute_end, day, day_end, month, ban, utc_day, month_base
   local rest = '' -- of a later version
