@@ -41,6 +41,10 @@ void Authentication::read()
 
 void Authentication::take_key(const store::Ref<store::CachedKey>& key)
 {
+    if (key == nullptr && key_ != nullptr) {
+        // Nothing has replaced the record.
+        task_.storage().keys.erase(digest_, *key_);
+    }
     key_ = key;
     read_ = true;
     key_ == nullptr ? refuse() : check(Record::fresh);
@@ -80,12 +84,12 @@ void Authentication::renew(std::int64_t epoch)
     proceed(find_newer_key(digest_, key_, epoch_, task_.storage()));
 }
 
-// Erased even if it proves valid: a lookup that finds nothing replaces nothing.
+// Other requests may use the cached record meanwhile: they ask the limiter,
+// which knows the account's epoch.
 void Authentication::read_again()
 {
     asked_clock_ = false;
     epoch_ = key_->epoch;
-    task_.storage().keys.erase(digest_, *key_);
     read();
 }
 
