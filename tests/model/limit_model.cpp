@@ -621,7 +621,11 @@ private:
         const auto dice = banned && chance(6) ? 190 : pick(1, 200);
         if (dice <= 140) {
             call.kind = Kind::limit;
-            call.count = chance(60) ? 1 : pick(1, account.limits.minute + 5);
+            // The model decides on each request alone.
+            call.count =
+                chance(60)
+                    ? 1
+                    : pick(1, std::min<Number>(account.limits.minute, 300) + 5);
             call.cost = chance(70) ? 1 : pick(2, 9);
             call.fresh = !in_cluster_ && chance(50);
         } else if (dice <= 180) {
