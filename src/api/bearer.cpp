@@ -86,8 +86,7 @@ bearer_token(std::string_view authorization) noexcept
     authorization = trimmed(authorization);
     if (authorization.size() <= kScheme.size()
         || authorization[kScheme.size()] != ' '
-        || !equals_ignoring_case(authorization.substr(0, kScheme.size()),
-                                 kScheme)) {
+        || !starts_with_ignoring_case(authorization, kScheme)) {
         return std::nullopt;
     }
     return authorization.substr(

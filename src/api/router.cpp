@@ -103,6 +103,23 @@ bool is_read(Operation operation) noexcept
     return operation == Operation::list_pets || operation == Operation::get_pet;
 }
 
+bool is_get(Operation operation) noexcept
+{
+    switch (operation) {
+    case Operation::list_accounts:
+    case Operation::get_account:
+    case Operation::get_account_usage:
+    case Operation::list_usage:
+    case Operation::list_keys:
+    case Operation::get_key:
+    case Operation::list_plans:
+    case Operation::get_usage:
+        return true;
+    default:
+        return is_read(operation);
+    }
+}
+
 bool is_read(Method method) noexcept
 {
     switch (method) {

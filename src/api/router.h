@@ -56,7 +56,11 @@ bool is_get_or_head(Method method) noexcept;
 // Whether an operation on pets is read-only, so that the scope `read` suffices.
 bool is_read(Operation operation) noexcept;
 
-// The same for a method, in guarded locations: RFC 9110's safe methods.
+// Whether the operation's method is GET, so that it changes nothing.
+bool is_get(Operation operation) noexcept;
+
+// The same as is_read() for a method, in guarded locations: RFC 9110's safe
+// methods.
 bool is_read(Method method) noexcept;
 
 }  // namespace petstore::api

@@ -92,7 +92,8 @@ void Builder::complete_headers()
 void Builder::complete(Json& operation, Operation id) const
 {
     Json& responses = operation["responses"];
-    if (is_get(id)) {
+    if (api::is_get(id)) {
+        // nginx answers "If-None-Match: *".
         responses["304"]["description"] = description_of(304, id);
     }
     for (const ErrorCase& error : errors_of(id, settings_.key_header)) {

@@ -213,11 +213,6 @@ std::vector<ErrorCase> errors_of(Operation operation,
     return cases;
 }
 
-bool is_get(Operation operation) noexcept
-{
-    return (set_of(operation) & (kList | kGet | kUsage | kAdminReads)) != 0;
-}
-
 std::string_view description_of(int status, Operation operation) noexcept
 {
     const bool is_admin = (set_of(operation) & kAdmin) != 0;

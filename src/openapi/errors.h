@@ -20,10 +20,6 @@ struct ErrorCase {
 std::vector<ErrorCase> errors_of(api::Operation operation,
                                  std::string_view key_header);
 
-// Whether the operation is a GET. Where it would be 200, nginx answers
-// "If-None-Match: *" with 304.
-bool is_get(api::Operation operation) noexcept;
-
 // The meaning of a status; never empty for 304 and a status of errors_of().
 std::string_view description_of(int status, api::Operation operation) noexcept;
 

@@ -72,23 +72,6 @@ AdminTask perform(const AdminCall& call, AdminStore& store,
     throw std::logic_error("not an operation of the admin API");
 }
 
-bool is_change(api::Operation operation)
-{
-    using api::Operation;
-    switch (operation) {
-    case Operation::list_accounts:
-    case Operation::get_account:
-    case Operation::get_account_usage:
-    case Operation::list_usage:
-    case Operation::list_keys:
-    case Operation::get_key:
-    case Operation::list_plans:
-        return false;
-    default:
-        return true;
-    }
-}
-
 // A request that was admitted before `petstorectl move` would change the copy
 // that is left behind.
 store::Task<> refuse_moved(const AdminStore& store)
@@ -347,7 +330,7 @@ store::Failure in_terms_of_api(store::Failure failure, api::Operation operation)
 AdminTask answer_call(AdminCall call, AdminStore& store)
 {
     try {
-        if (is_change(call.operation)) {
+        if (!api::is_get(call.operation)) {
             co_await refuse_moved(store);
         }
         if (call.once) {
