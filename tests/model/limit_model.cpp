@@ -551,6 +551,9 @@ public:
                    && calls[to].kind == Kind::limit && to - from < most) {
                 ++to;
             }
+            if (to - from > 1 && chance(30)) {
+                make_alike(calls, from, to);
+            }
             ends.push_back(to);
             send(calls, from, to);
         }
@@ -647,6 +650,17 @@ private:
             call.kind = Kind::forget;
         }
         return call;
+    }
+
+    // Requests with the same numbers are packed in another way.
+    void make_alike(std::vector<Call>& calls, std::size_t from, std::size_t to)
+    {
+        ++seen["accounts alike"];
+        for (auto i = from + 1; i < to; ++i) {
+            accounts_[i].limits = accounts_[from].limits;
+            calls[i].count = calls[from].count;
+            calls[i].cost = calls[from].cost;
+        }
     }
 
     // By a moment or a while, until about some end, day or month, or back.
@@ -1138,6 +1152,7 @@ const char* const kOutcomes[] = {
     "windows alone",
     "windows alone, a new minute",
     "windows alone, with a cost",
+    "accounts alike",
     "partly admitted",
     "limited",
     "limited by the month",

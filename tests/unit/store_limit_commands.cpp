@@ -218,6 +218,31 @@ TEST_CASE("requests are packed as a double, three floats and a byte", "[store]")
           == std::string("\0\0\x70\x42", 4));
 }
 
+TEST_CASE("requests that are alike are packed as five doubles and their epochs",
+          "[store]")
+{
+    auto first = request_of("a", 3);
+    first.cost = 2;
+    first.limits.month = 5000;
+    auto second = first;
+    second.account = "b";
+    second.epoch = 7;
+    second.fresh = true;
+    const auto packed = words(kLimiter.decide({first, second})).back();
+    CHECK(unpack<double>(packed.substr(0, 56))
+          == std::vector<double>{60, 1000, 6, 5000, 2, double(kEpoch), 7});
+    CHECK(packed.substr(56) == std::string("\0\1\2", 3));
+
+    const auto differs = GENERATE(0, 1, 2, 3, 4);
+    second.limits.minute += differs == 0;
+    second.limits.day += differs == 1;
+    second.limits.month += differs == 2;
+    second.requests += differs == 3;
+    second.cost += differs == 4;
+    CHECK(words(kLimiter.decide({first, second})).back().back() == '\1');
+    CHECK(words(kLimiter.decide({first})).back().back() == '\1');
+}
+
 TEST_CASE("requests are packed as six doubles if one has a month or a cost",
           "[store]")
 {

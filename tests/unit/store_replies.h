@@ -39,22 +39,34 @@ struct Asked {
 
 inline std::string asked(const std::vector<Asked>& accounts)
 {
-    std::string narrow;
-    std::string wide;
+    std::string floats;
+    std::string doubles;
+    std::string epochs;
     std::string modes;
-    bool is_wide = false;
+    bool need_doubles = false;
+    bool alike = accounts.size() > 1;
+    const auto all_but_epoch = [](const Asked& one) {
+        return encode_numbers({one.per_minute, one.per_day,
+                               one.requests * one.cost, one.per_month,
+                               one.cost});
+    };
     for (const Asked& one : accounts) {
-        narrow += encode_numbers({one.epoch});
+        const std::string epoch = encode_numbers({one.epoch});
+        floats += epoch;
         petstore::store::append_floats(
-            narrow, {one.per_minute, one.per_day, one.requests});
-        wide +=
-            encode_numbers({one.epoch, one.per_minute, one.per_day,
-                            one.requests * one.cost, one.per_month, one.cost});
+            floats, {one.per_minute, one.per_day, one.requests});
+        doubles += epoch + all_but_epoch(one);
+        epochs += epoch;
         modes += one.mode;
-        is_wide = is_wide || one.cost != 1
-                  || one.per_month != petstore::store::AccountState::kLargest;
+        need_doubles =
+            need_doubles || one.cost != 1
+            || one.per_month != petstore::store::AccountState::kLargest;
+        alike = alike && all_but_epoch(one) == all_but_epoch(accounts[0]);
     }
-    return is_wide ? wide + modes + '\1' : narrow + modes + '\0';
+    if (alike) {
+        return all_but_epoch(accounts[0]) + epochs + modes + '\2';
+    }
+    return need_doubles ? doubles + modes + '\1' : floats + modes + '\0';
 }
 
 // The trailer of limit.lua's reply.

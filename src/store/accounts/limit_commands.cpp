@@ -12,6 +12,13 @@ namespace {
 // The reply element of an account that is not "usual"; see limit.lua.
 enum AnswerField : std::size_t { kAdmitted, kAnswerState, kAnswerSize };
 
+// How limit.lua is given the requests, as the argument's last byte.
+enum class Layout : char {
+    floats,   // a double and three floats each
+    doubles,  // six doubles each
+    alike,    // five doubles for all, and one for each
+};
+
 // What limit.lua takes per account at most: six doubles, and a byte.
 constexpr std::size_t kRequestSize = 49;
 
@@ -41,12 +48,35 @@ bool is_count(const redis::Reply& reply) noexcept
            && reply.integer() <= AccountState::kLargest;
 }
 
-// Whether limit.lua must be given the request as six doubles.
-bool needs_wide(const LimitRequest& request) noexcept
+// Whether a float would round one of the numbers, or three are not enough.
+bool needs_doubles(const LimitRequest& request) noexcept
 {
     return request.limits.has_month() || request.cost != 1
            || !fits_float(request.limits.minute)
            || !fits_float(request.limits.day) || !fits_float(request.requests);
+}
+
+// The shortest: Redis hashes each byte. For one account, this is never `alike`.
+Layout layout_of(const std::vector<LimitRequest>& requests) noexcept
+{
+    const LimitRequest& first = requests.front();
+    const auto is_alike = [&](const LimitRequest& other) {
+        return other.limits == first.limits && other.requests == first.requests
+               && other.cost == first.cost;
+    };
+    const auto begin = requests.begin();
+    if (requests.size() > 1 && std::all_of(begin, requests.end(), is_alike)) {
+        return Layout::alike;
+    }
+    const bool fit = std::none_of(begin, requests.end(), needs_doubles);
+    return fit ? Layout::floats : Layout::doubles;
+}
+
+void append_all_but_epoch(std::string& out, const LimitRequest& request)
+{
+    const auto& [minute, day, month] = request.limits;
+    append_numbers(out, {minute, day, request.requests * request.cost,
+                         month != 0 ? month : kNoLimit, request.cost});
 }
 
 LimitResult::Kind kind_without_state(std::int64_t admitted) noexcept
@@ -171,27 +201,25 @@ LimitCommands::LimitCommands(const Schema& schema, Catalogue catalogue,
 redis::Command
 LimitCommands::decide(const std::vector<LimitRequest>& requests) const
 {
-    const bool wide = std::any_of(requests.begin(), requests.end(), needs_wide);
+    const Layout layout = layout_of(requests);
     std::string packed;
     packed.reserve(requests.size() * kRequestSize + 1);
+    if (layout == Layout::alike) {
+        append_all_but_epoch(packed, requests.front());
+    }
     for (const LimitRequest& request : requests) {
-        const api::Limits& limits = request.limits;
-        if (wide) {
-            append_numbers(packed,
-                           {request.epoch, limits.minute, limits.day,
-                            request.requests * request.cost,
-                            limits.has_month() ? limits.month : kNoLimit,
-                            request.cost});
-        } else {
-            append_numbers(packed, {request.epoch});
-            append_floats(packed,
-                          {limits.minute, limits.day, request.requests});
+        append_numbers(packed, {request.epoch});
+        if (layout == Layout::doubles) {
+            append_all_but_epoch(packed, request);
+        } else if (layout == Layout::floats) {
+            append_floats(packed, {request.limits.minute, request.limits.day,
+                                   request.requests});
         }
     }
     for (const LimitRequest& request : requests) {
         packed.push_back(mode_of(request));
     }
-    packed.push_back(wide ? '\1' : '\0');
+    packed.push_back(static_cast<char>(layout));
     const bool across_slots =
         accounts_ == Accounts::cluster && requests.size() > 1;
     return across_slots ? decide_across_slots(requests, packed)

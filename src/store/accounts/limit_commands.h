@@ -84,7 +84,6 @@ public:
                            Accounts accounts = Accounts::together);
 
     bool brings_version() const noexcept { return brings_version_; }
-    Accounts accounts() const noexcept { return accounts_; }
 
     // No two requests may be of the same account. In a Cluster, several
     // requests need a server that allows scripts to access keys of several

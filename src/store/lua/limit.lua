@@ -17,7 +17,9 @@
 --          double, the limits per minute and day, and the units that all of its
 --          requests cost, as floats. If the last byte is 1: all as doubles, and two
 --          more, which are the limit per month (2^53 for none) and the cost of one
---          request (1 otherwise). Then for each account one byte:
+--          request (1 otherwise). If the last byte is 2, all accounts have the same
+--          numbers: first those five, as doubles, then only the epochs. Then for
+--          each account one byte:
 --            0  no further information
 --            1  the caller has just read the key's record
 --            2  in a Cluster, where the script cannot read <prefix>:limits-place
@@ -46,16 +48,22 @@
 --       reply.
 local decode, encode = struct.unpack, struct.pack
 local asked = ARGV[1]
-local wide = decode('B', asked, #asked) == 1
-local format, size = 'dfff', 20
-if wide then format, size = 'ddddd', 48 end -- without the cost
-local n = (#asked - 1) / (size + 1)
+local layout = decode('B', asked, #asked)
+local format, size, first = 'dfff', 20, 1
+local all_minute, all_day, all_units, all_month, all_cost -- layout 2
+if layout == 1 then
+  format, size = 'ddddd', 48 -- without the cost
+elseif layout == 2 then
+  format, size, first = 'd', 8, 41
+  all_minute, all_day, all_units, all_month, all_cost = decode('<ddddd', asked)
+end
+local n = (#asked - first) / (size + 1)
 local time = call('TIME')
 local now = time[1] * 1000 + time[2] / 1000
 now = now - now % 1
 local today = (now - now % 86400000) / 86400000
 local next_minute, next_day = now + 60000, now + 86400000
-local at = 1 - size -- of an account in `asked`
+local at = first - size -- of an account in `asked`
 local unusual -- the other accounts
 
 -- Nearly all accounts of a busy worker are usual. This is a shortcut for them:
@@ -71,8 +79,9 @@ for i = 1, n do
   repeat -- only for break, which continues with the next account
     local state = seen[i]
     if state and #state >= 80 then
-      -- If not `wide`, the last one is only the position behind them.
+      -- After those that the layout has, one is the position behind them.
       local known, per_minute, per_day, units, per_month = decode(format, asked, at)
+      if all_minute then per_minute, per_day, units, per_month = all_minute, all_day, all_units, all_month end
       local epoch, usual, minute, minute_end, day, day_end, month = decode('ddddddd', state)
       if minute_end <= now then minute, minute_end = 0, next_minute end
       minute = minute + units
@@ -80,7 +89,7 @@ for i = 1, n do
       month = month + units
       if usual == today and epoch == known and day_end > now and day_end <= next_day and minute_end <= next_minute
           and minute <= per_minute and day <= per_day
-          and not (wide and month > per_month) then
+          and not (layout > 0 and month > per_month) then
         local charged = encode('ddddd', minute, minute_end, day, day_end, month)
         call('SETRANGE', KEYS[i], '16', charged)
         seen[i] = charged

@@ -4,8 +4,9 @@
 -- {admitted, state} of an account, or an error if the call is for it alone.
 local function decide(i)
   local known, per_minute, per_day, units, per_month, cost =
-    decode(wide and '<dddddd' or '<dfff', asked, size * (i - 1) + 1)
-  if not wide then per_month, cost = 2 ^ 53, 1 end
+    decode(layout == 0 and '<dfff' or layout == 1 and '<dddddd' or '<d', asked, first + size * (i - 1))
+  if layout == 0 then per_month, cost = 2 ^ 53, 1 end
+  if all_minute then per_minute, per_day, units, per_month, cost = all_minute, all_day, all_units, all_month, all_cost end
   local mode, state = string.byte(asked, i - n - 2), seen[i]
   local epoch, _, minute, minute_end, day, day_end, month, ban, utc_day, month_base
   local rest = '' -- of a later version
