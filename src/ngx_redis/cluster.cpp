@@ -45,7 +45,7 @@ Cluster::Cluster(const NodeSettings& settings, redis::Scheduler& scheduler,
       worker_log_(log), log_(settings.name, log), finder_(settings, *this, log),
       alarm_(log_.log(), false), link_(*this, alarm_, settings.timeout),
       next_search_(*this, log_.log(), true), search_(*this, log_.log()),
-      identities_(*this, log_.log()), retirement_(*this, log_.log(), true)
+      connections_(*this, log_.log()), retirement_(*this, log_.log(), true)
 {}
 
 Cluster::~Cluster() = default;
@@ -120,21 +120,21 @@ void Cluster::keep(const std::vector<redis::ServerAddress>& primaries) noexcept
         if (server->named && !primary->id.empty()
             && primary->id != server->settings.node_id) {
             server->settings.node_id = primary->id;
-            identities_.post();
-        }
-        if (server->named) {
-            server->node.warm_up();
         }
     }
+    connections_.post();
     if (others && !retirement_.running()) {
         retirement_.start(kRetireEvery + settings_.timeout);
     }
 }
 
-void Cluster::check_identities() noexcept
+void Cluster::check_connections() noexcept
 {
     for (const auto& server : servers_) {
         server->node.check_identity();
+        if (server->named) {
+            server->node.warm_up();
+        }
     }
 }
 

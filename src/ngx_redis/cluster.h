@@ -54,7 +54,7 @@ private:
     Server* add(const redis::ServerAddress& address);
     void search() noexcept;
     void retire() noexcept;
-    void check_identities() noexcept;
+    void check_connections() noexcept;
 
     const NodeSettings& settings_;
     redis::Scheduler& scheduler_;
@@ -69,10 +69,10 @@ private:
     EventLoopAlarm alarm_;
     redis::ClusterLink link_;
     ngx_base::Timer<Cluster, &Cluster::warm_up> next_search_;
-    // Posted, because a search that fails at once must not end other requests
-    // within a handler.
+    // Posted, because a search or connection that fails at once must not end
+    // other requests within a handler.
     ngx_base::PostedEvent<Cluster, &Cluster::search> search_;
-    ngx_base::PostedEvent<Cluster, &Cluster::check_identities> identities_;
+    ngx_base::PostedEvent<Cluster, &Cluster::check_connections> connections_;
     bool closed_ = false;
     ngx_base::Timer<Cluster, &Cluster::retire> retirement_;
 };

@@ -56,7 +56,8 @@ public:
     Node(const Node&) = delete;
     Node& operator=(const Node&) = delete;
 
-    // Connects in the background unless a command has done so already.
+    // Connects in the background unless a command has done so already. Must not
+    // be called within a handler.
     void warm_up() noexcept;
 
     void send(const redis::Command& command,
