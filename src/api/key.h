@@ -27,7 +27,7 @@ struct KeyRights {
     bool allows(Operation operation) const noexcept
     {
         return operation == Operation::none
-               || (scopes & (is_read(operation) ? kScopeRead : kScopeWrite));
+               || (scopes & (is_get(operation) ? kScopeRead : kScopeWrite));
     }
 
     bool allows(Method method) const noexcept

@@ -6,9 +6,6 @@
 namespace petstore::api {
 namespace {
 
-constexpr std::string_view kCollection = "/pets";
-constexpr std::string_view kDocument = "/openapi.json";
-
 // By Operation.
 constexpr std::string_view kOperationNames[] = {
     "-",
@@ -38,13 +35,91 @@ constexpr std::string_view kOperationNames[] = {
 static_assert(std::size(kOperationNames)
               == static_cast<std::size_t>(Operation::get_usage) + 1);
 
-bool take_prefix(std::string_view& text, std::string_view prefix) noexcept
+// The star of a path stands for an id. GET includes HEAD. The document is no
+// operation.
+struct RouteRow {
+    Method method;
+    std::string_view path;
+    Operation operation;
+    std::string_view allow;  // the same in all rows of a path
+};
+
+using Op = Operation;
+constexpr std::string_view kGet = "GET, HEAD, OPTIONS";
+constexpr std::string_view kGetPost = "GET, HEAD, POST, OPTIONS";
+constexpr std::string_view kGetPatchDelete =
+    "GET, HEAD, PATCH, DELETE, OPTIONS";
+constexpr std::string_view kPost = "POST, OPTIONS";
+constexpr std::string_view kPutDelete = "PUT, DELETE, OPTIONS";
+
+constexpr RouteRow kPetRoutes[] = {
+    {Method::get, "/pets/*", Op::get_pet, kGet},
+    {Method::get, "/pets", Op::list_pets, kGetPost},
+    {Method::post, "/pets", Op::create_pet, kGetPost},
+    {Method::get, "/openapi.json", Op::none, kGet},
+};
+
+constexpr RouteRow kAdminRoutes[] = {
+    {Method::get, "/accounts", Op::list_accounts, kGetPost},
+    {Method::post, "/accounts", Op::create_account, kGetPost},
+    {Method::get, "/accounts/*", Op::get_account, kGetPatchDelete},
+    {Method::patch, "/accounts/*", Op::update_account, kGetPatchDelete},
+    {Method::del, "/accounts/*", Op::delete_account, kGetPatchDelete},
+    {Method::post, "/accounts/*/unban", Op::unban_account, kPost},
+    {Method::post, "/accounts/*/reset", Op::reset_account, kPost},
+    {Method::get, "/accounts/*/usage", Op::get_account_usage, kGet},
+    {Method::get, "/usage", Op::list_usage, kGet},
+    {Method::get, "/keys", Op::list_keys, kGetPost},
+    {Method::post, "/keys", Op::create_key, kGetPost},
+    {Method::get, "/keys/*", Op::get_key, kGetPatchDelete},
+    {Method::patch, "/keys/*", Op::update_key, kGetPatchDelete},
+    {Method::del, "/keys/*", Op::delete_key, kGetPatchDelete},
+    {Method::post, "/keys/*/rotate", Op::rotate_key, kPost},
+    {Method::get, "/plans", Op::list_plans, kGet},
+    {Method::put, "/plans/*", Op::put_plan, kPutDelete},
+    {Method::del, "/plans/*", Op::delete_plan, kPutDelete},
+    {Method::get, "/openapi.json", Op::none, kGet},
+};
+
+// An id is one part of a path.
+bool matches(std::string_view path, std::string_view pattern,
+             std::string_view& id) noexcept
 {
-    if (text.substr(0, prefix.size()) != prefix) {
+    id = {};
+    const std::size_t star = pattern.find('*');
+    if (star == std::string_view::npos) {
+        return path == pattern;
+    }
+    if (path.substr(0, star) != pattern.substr(0, star)) {
         return false;
     }
-    text.remove_prefix(prefix.size());
-    return true;
+    path.remove_prefix(star);
+    id = path.substr(0, path.find('/'));
+    return !id.empty() && path.substr(id.size()) == pattern.substr(star + 1);
+}
+
+template <std::size_t Size>
+Route find_route(const RouteRow (&rows)[Size], Method method,
+                 std::string_view path, std::string_view base_path) noexcept
+{
+    if (path.substr(0, base_path.size()) != base_path) {
+        return {};
+    }
+    path.remove_prefix(base_path.size());
+    method = is_get_or_head(method) ? Method::get : method;
+    Route result;
+    std::string_view id;
+    for (const RouteRow& row : rows) {
+        if (matches(path, row.path, id)) {
+            const bool is_document = row.operation == Op::none;
+            result = {Op::none, is_document, id, row.allow};
+            if (row.method == method) {
+                result.operation = row.operation;
+                break;
+            }
+        }
+    }
+    return result;
 }
 
 }  // namespace
@@ -57,40 +132,13 @@ std::string_view to_string(Operation operation) noexcept
 Route route(Method method, std::string_view path,
             std::string_view base_path) noexcept
 {
-    Route result;
-    if (!take_prefix(path, base_path)) {
-        return result;
-    }
-    if (path == kDocument) {
-        result.resource = Resource::document;
-        result.allow = "GET, HEAD, OPTIONS";
-        return result;
-    }
-    if (!take_prefix(path, kCollection)) {
-        return result;
-    }
-    const bool reads = is_get_or_head(method);
-    if (path.empty()) {
-        result.resource = Resource::pets;
-        result.allow = "GET, HEAD, POST, OPTIONS";
-        if (reads) {
-            result.operation = Operation::list_pets;
-        } else if (method == Method::post) {
-            result.operation = Operation::create_pet;
-        }
-        return result;
-    }
-    if (!take_prefix(path, "/") || path.empty()
-        || path.find('/') != std::string_view::npos) {
-        return result;
-    }
-    result.resource = Resource::pet;
-    result.allow = "GET, HEAD, OPTIONS";
-    result.pet_id = path;
-    if (reads) {
-        result.operation = Operation::get_pet;
-    }
-    return result;
+    return find_route(kPetRoutes, method, path, base_path);
+}
+
+Route admin_route(Method method, std::string_view path,
+                  std::string_view base_path) noexcept
+{
+    return find_route(kAdminRoutes, method, path, base_path);
 }
 
 bool is_get_or_head(Method method) noexcept
@@ -98,14 +146,11 @@ bool is_get_or_head(Method method) noexcept
     return method == Method::get || method == Method::head;
 }
 
-bool is_read(Operation operation) noexcept
-{
-    return operation == Operation::list_pets || operation == Operation::get_pet;
-}
-
 bool is_get(Operation operation) noexcept
 {
     switch (operation) {
+    case Operation::list_pets:
+    case Operation::get_pet:
     case Operation::list_accounts:
     case Operation::get_account:
     case Operation::get_account_usage:
@@ -116,7 +161,7 @@ bool is_get(Operation operation) noexcept
     case Operation::get_usage:
         return true;
     default:
-        return is_read(operation);
+        return false;
     }
 }
 

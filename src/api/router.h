@@ -9,7 +9,7 @@ enum class Operation {
     list_pets,
     create_pet,
     get_pet,
-    // of the admin API, see admin_router.h
+    // of the admin API
     list_accounts,
     create_account,
     get_account,
@@ -32,35 +32,36 @@ enum class Operation {
     get_usage,
 };
 enum class Method { get, head, post, put, patch, del, options, trace, other };
-enum class Resource { unknown, pets, pet, document };
 
 // The operation's name in the OpenAPI document and in $petstore_operation; "-"
 // for none.
 std::string_view to_string(Operation operation) noexcept;
 
+// Where a request leads.
 struct Route {
-    Resource resource = Resource::unknown;
-    Operation operation = Operation::none;  // none: see resource and allow
-    std::string_view pet_id;                // for Resource::pet; not validated
-    std::string_view allow;  // value of Allow; empty for Resource::unknown
+    Operation operation = Operation::none;  // none: see `allow`
+    bool is_document = false;               // openapi.json
+    std::string_view id;     // of the path: a pet, an account, a key or a plan
+    std::string_view allow;  // value of Allow; empty for an unknown path
 };
 
 // `path` is decoded and normalized, like nginx's $uri. `base_path` starts with
 // a slash and does not end with one. The returned views point into `path` and
-// into constants.
+// into constants. The id is not validated.
 Route route(Method method, std::string_view path,
             std::string_view base_path) noexcept;
 
+// The same for the admin API.
+Route admin_route(Method method, std::string_view path,
+                  std::string_view base_path) noexcept;
+
 bool is_get_or_head(Method method) noexcept;
 
-// Whether an operation on pets is read-only, so that the scope `read` suffices.
-bool is_read(Operation operation) noexcept;
-
-// Whether the operation's method is GET, so that it changes nothing.
+// Whether the operation's method is GET, so that it changes nothing. For one on
+// pets, the scope `read` then suffices.
 bool is_get(Operation operation) noexcept;
 
-// The same as is_read() for a method, in guarded locations: RFC 9110's safe
-// methods.
+// The same for a method, in guarded locations: RFC 9110's safe methods.
 bool is_read(Method method) noexcept;
 
 }  // namespace petstore::api

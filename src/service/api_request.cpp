@@ -14,8 +14,8 @@ ApiRequest::ApiRequest(const RequestTask::Context& context,
 {
     report().operation = route_.operation;
     report().deprecated = route_.operation == api::Operation::get_pet;
-    report().wants_document = route_.resource == api::Resource::document
-                              && request().method() != api::Method::options;
+    report().wants_document =
+        route_.is_document && request().method() != api::Method::options;
 }
 
 void ApiRequest::run()
@@ -31,7 +31,7 @@ void ApiRequest::run()
 
 void ApiRequest::answer_options()
 {
-    if (route_.resource == api::Resource::unknown) {
+    if (route_.allow.empty()) {
         return refuse(no_such_path());
     }
     service::answer_options(*this, route_.allow);
@@ -82,7 +82,7 @@ void ApiRequest::on_admitted()
     if (!is_plan_allowed(settings(), admission().key())) {
         return refuse(plan_not_allowed());
     }
-    if (route_.resource == api::Resource::unknown) {
+    if (route_.allow.empty()) {
         return refuse(no_such_path());
     }
     if (route_.operation == api::Operation::none) {

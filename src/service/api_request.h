@@ -18,8 +18,7 @@ public:
     static bool needs_no_key(api::Method method,
                              const api::Route& route) noexcept
     {
-        return method == api::Method::options
-               || route.resource == api::Resource::document;
+        return method == api::Method::options || route.is_document;
     }
 
     const api::Route& route() const noexcept { return route_; }

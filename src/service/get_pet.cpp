@@ -13,7 +13,7 @@ PetRead::Target GetPet::target() const
             api::ErrorCode::gone,
             "This operation has been shut down; list pets instead."};
     }
-    const auto id = api::parse_int64(request().route().pet_id);
+    const auto id = api::parse_int64(request().route().id);
     if (!id || *id <= 0) {
         return store::no_such_pet();
     }

@@ -10,18 +10,19 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
 {
     const auto path = fuzz::text_of(data, size);
     const auto route = api::route(api::Method::get, path, "/v1");
-    REQUIRE(route.allow.empty() == (route.resource == api::Resource::unknown));
-    if (route.resource != api::Resource::pet) {
-        REQUIRE(route.pet_id.empty());
+    REQUIRE(route.allow.empty()
+            == (route.operation == api::Operation::none && !route.is_document));
+    if (route.operation != api::Operation::get_pet) {
+        REQUIRE(route.id.empty());
         return 0;
     }
-    REQUIRE(!route.pet_id.empty());
-    REQUIRE(route.pet_id.find('/') == std::string_view::npos);
-    REQUIRE(path == "/v1/pets/" + std::string(route.pet_id));
-    if (const auto id = api::parse_int64(route.pet_id)) {
+    REQUIRE(!route.id.empty());
+    REQUIRE(route.id.find('/') == std::string_view::npos);
+    REQUIRE(path == "/v1/pets/" + std::string(route.id));
+    if (const auto id = api::parse_int64(route.id)) {
         std::string canonical;
         api::append_int(canonical, *id);
-        REQUIRE(canonical == route.pet_id);
+        REQUIRE(canonical == route.id);
     }
     return 0;
 }

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "api/admin_body.h"
-#include "api/admin_router.h"
+#include "api/router.h"
 #include "catch.h"
 #include "openapi/document.h"
 #include "openapi/errors.h"

@@ -1,7 +1,7 @@
 // petstore_cors: answers preflights, and completes the responses to browsers.
 #include "cors.h"
 
-#include "../../api/admin_router.h"
+#include "../../api/router.h"
 #include "../../api/text.h"
 #include "../../ngx_base/str.h"
 #include "../../service/get_usage.h"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "../../api/admin_router.h"
+#include "../../api/router.h"
 #include "../admitted_task.h"
 #include "../body_source.h"
 #include "admin_call.h"
@@ -34,7 +34,7 @@ private:
     void take(const AdminResponse& result);
     void refuse_operation(const store::Failure& failure);
 
-    const api::AdminRoute route_;
+    const api::Route route_;
     BodySource& body_;
     AdminStore& store_;
     std::optional<api::Digest> once_;  // of its Idempotency-Key
