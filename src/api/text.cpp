@@ -119,6 +119,13 @@ std::optional<int> parse_port(std::string_view text) noexcept
                : std::nullopt;
 }
 
+std::string_view take_word(std::string_view& text) noexcept
+{
+    const std::string_view word = text.substr(0, text.find(' '));
+    text.remove_prefix(std::min(word.size() + 1, text.size()));
+    return word;
+}
+
 void append_int(std::string& out, std::int64_t value)
 {
     char buffer[20];

@@ -18,6 +18,9 @@ std::optional<int> parse_port(std::string_view text) noexcept;
 // Without the spaces and tabs around it.
 std::string_view trimmed(std::string_view text) noexcept;
 
+// The text up to the first space, or all of it; removed with that space.
+std::string_view take_word(std::string_view& text) noexcept;
+
 void append_int(std::string& out, std::int64_t value);
 
 // Validates UTF-8 (RFC 3629): no overlong forms, no surrogates, nothing above

@@ -112,12 +112,10 @@ ParsedDeployment parse_deployment(std::string_view text)
 {
     std::vector<std::string_view> arguments;
     while (!text.empty()) {
-        const std::size_t end = text.find(' ');
-        const std::string_view argument = text.substr(0, end);
+        const std::string_view argument = api::take_word(text);
         if (!argument.empty()) {
             arguments.push_back(argument);
         }
-        text = end == std::string_view::npos ? "" : text.substr(end + 1);
     }
     return parse_deployment(arguments);
 }

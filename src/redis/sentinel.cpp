@@ -55,9 +55,7 @@ SentinelMessage parse_switch(std::string_view text, const Layout& layout,
 {
     std::array<std::string_view, 8> words;
     for (std::size_t i = 0; i < layout.words; ++i) {
-        words[i] = text.substr(0, text.find(' '));
-        text.remove_prefix(words[i].size() < text.size() ? words[i].size() + 1
-                                                         : text.size());
+        words[i] = api::take_word(text);
     }
     if (words[layout.name] != name) {
         return {Kind::other, {}};

@@ -15,13 +15,6 @@ namespace {
 constexpr std::string_view kVersion = "1";
 constexpr std::size_t kDigestHex = 64;
 
-std::string_view take_word(std::string_view& text)
-{
-    const std::string_view word = text.substr(0, text.find(' '));
-    text.remove_prefix(std::min(word.size() + 1, text.size()));
-    return word;
-}
-
 std::string to_text(const AdminClaim::Made& made)
 {
     return made.id + ':' + made.account;
@@ -29,7 +22,7 @@ std::string to_text(const AdminClaim::Made& made)
 
 bool take_made(std::string_view& text, AdminClaim::Made& made)
 {
-    const std::string_view word = take_word(text);
+    const std::string_view word = api::take_word(text);
     const std::size_t colon = std::min(word.find(':'), word.size());
     made.id = word.substr(0, colon);
     made.account = word.substr(std::min(colon + 1, word.size()));
@@ -60,28 +53,28 @@ std::string claim_text(const AdminClaim& claim)
 std::optional<AdminClaim> parse_claim(std::string_view text)
 {
     AdminClaim claim;
-    if (take_word(text) != kVersion) {
+    if (api::take_word(text) != kVersion) {
         return std::nullopt;
     }
-    claim.request = take_word(text);
-    const std::string_view state = take_word(text);
+    claim.request = api::take_word(text);
+    const std::string_view state = api::take_word(text);
     if (claim.request.size() != kDigestHex) {
         return std::nullopt;
     }
     if (state == "pending") {
-        claim.attempt = take_word(text);
+        claim.attempt = api::take_word(text);
         bool valid = api::is_id(claim.attempt) && take_made(text, claim.made);
         while (valid && !text.empty()) {
             valid = take_made(text, claim.earlier.emplace_back());
         }
         return valid ? std::optional(std::move(claim)) : std::nullopt;
     }
-    const auto status = api::parse_int64(take_word(text));
+    const auto status = api::parse_int64(api::take_word(text));
     if (state != "done" || !status || *status < 200 || *status > 299) {
         return std::nullopt;
     }
     claim.status = static_cast<int>(*status);
-    claim.location = take_word(text);
+    claim.location = api::take_word(text);
     if (claim.location == "-") {
         claim.location.clear();
     }

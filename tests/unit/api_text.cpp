@@ -86,6 +86,15 @@ TEST_CASE("no other form of a number is accepted", "[text]")
     }
 }
 
+TEST_CASE("words are taken from the front of a text", "[text]")
+{
+    std::string_view text = "one  three ";
+    for (const char* word : {"one", "", "three", "", ""}) {
+        CHECK(take_word(text) == word);
+    }
+    CHECK(text.empty());
+}
+
 TEST_CASE("integers are appended digit for digit", "[text]")
 {
     CHECK(appended_int(0) == "x0");

@@ -1,7 +1,8 @@
 #pragma once
 
-#include <algorithm>
 #include <string_view>
+
+#include "../../api/text.h"
 
 namespace petstore::store {
 
@@ -27,9 +28,8 @@ struct MarkedLimits {
 // The parts refer to `marker`, and are empty if it lacks them.
 inline MarkedLimits parse_limits_marker(std::string_view marker) noexcept
 {
-    const auto space = std::min(marker.find(' '), marker.size());
-    return {marker.substr(0, space),
-            marker.substr(std::min(space + 1, marker.size()))};
+    const std::string_view place = api::take_word(marker);
+    return {place, marker};
 }
 
 }  // namespace petstore::store

@@ -16,13 +16,9 @@ bool is_limit(const std::optional<std::int64_t>& number,
     return number && *number >= least && *number <= api::kMaxLimit;
 }
 
-// The number at the start of `text`, which is removed with the space behind it.
 std::optional<std::int64_t> take_number(std::string_view& text) noexcept
 {
-    const std::size_t end = text.find(' ');
-    const auto number = api::parse_int64(text.substr(0, end));
-    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-    return number;
+    return api::parse_int64(api::take_word(text));
 }
 
 }  // namespace
