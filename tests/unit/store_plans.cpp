@@ -146,7 +146,7 @@ TEST_CASE("what a host publishes is read as it was", "[store]")
     const std::string json = store::host_json(web, plans);
     CHECK(store::host_json({"a", "b", "c"}, plans)
           == R"({"host":"a","config":"b","version":"c","plans":)"
-             R"({"gold":[10,100],"pro":[1,2,3]}})");
+             R"(["gold 10 100","pro 1 2 3"]})");
     const auto read = store::parse_host("1764000000 " + json);
     REQUIRE(read);
     CHECK(read->name == web.name);
@@ -168,27 +168,38 @@ TEST_CASE("what a host publishes is read as it was", "[store]")
 TEST_CASE("a host that the module cannot have published is damaged", "[store]")
 {
     const std::string good =
-        R"({"host":"a","config":"b","version":"c","plans":{"gold":[10,100]}})";
+        R"({"host":"a","config":"b","version":"c","plans":["gold 10 100"]})";
     CHECK(store::parse_host("5 " + good));
     CHECK(store::parse_host(
         R"(5 {"host":"a","config":"b","version":"c","later":[{}],"plans":)"
-        R"({"gold":[10,100,0,"later"]}})"));
+        R"(["gold 10 100 0 later"]})"));
     for (
         const std::string& value :
-        {std::string(), std::string("5"), std::string("5 "), good, "x " + good,
-         "-1 " + good.substr(1), "99999999999999 " + good, std::string("5 []"),
-         std::string("5 null"), "5 " + good + "x",
+        {std::string(),
+         std::string("5"),
+         std::string("5 "),
+         good,
+         "x " + good,
+         "-1 " + good.substr(1),
+         "99999999999999 " + good,
+         std::string("5 []"),
+         std::string("5 null"),
+         "5 " + good + "x",
          std::string(R"(5 {"host":"a","config":"b","version":"c"})"),
-         std::string(R"(5 {"host":1,"config":"b","version":"c","plans":{}})"),
-         std::string(R"(5 {"host":"a","config":"b","version":"c","plans":[]})"),
+         std::string(R"(5 {"host":1,"config":"b","version":"c","plans":[]})"),
+         std::string(R"(5 {"host":"a","config":"b","version":"c","plans":{}})"),
          std::string(
-             R"(5 {"host":"a","config":"b","version":"c","plans":{"g":[1]}})"),
+             R"(5 {"host":"a","config":"b","version":"c","plans":["g 1"]})"),
          std::string(
-             R"(5 {"host":"a","config":"b","version":"c","plans":{"g":[1.5,2]}})"),
+             R"(5 {"host":"a","config":"b","version":"c","plans":["g 1.5 2"]})"),
          std::string(
-             R"(5 {"host":"a","config":"b","version":"c","plans":{"g":{"x":1,"y":2}}})"),
+             R"(5 {"host":"a","config":"b","version":"c","plans":["g 1 2",{"x":1}]})"),
          std::string(
-             R"(5 {"host":"a","config":"b","version":"c","plans":{"G!":[1,2]}})"),
+             R"(5 {"host":"a","config":"b","version":"c","plans":["G! 1 2"]})"),
+         std::string(
+             R"(5 {"host":"a","config":"b","version":"c","plans":["g"]})"),
+         std::string(
+             R"(5 {"host":"a","config":"b","version":"c","plans":["g 1 2","g 1 2"]})"),
          "5 " + std::string(100'000, '[')}) {
         CAPTURE(value.substr(0, 100));
         CHECK_FALSE(store::parse_host(value));

@@ -1,10 +1,11 @@
 #include "host_record.h"
 
 #include <algorithm>
-#include <utility>
+#include <variant>
+#include <vector>
 
 #include "../../api/digest.h"
-#include "../../api/json_reader.h"
+#include "../../api/json_object.h"
 #include "../../api/text.h"
 
 namespace petstore::store {
@@ -23,124 +24,32 @@ void append_text(std::string& json, std::string_view text)
     api::append_json_string(json, valid);
 }
 
-class HostReader : public api::JsonStructure {
-public:
-    explicit HostReader(HostPlans& host) noexcept : host_(host) {}
+using api::JsonMember;
 
-    // Whether it had all members.
-    bool complete() const noexcept
-    {
-        return found_ == kHost + kConfiguration + kVersion + kPlans;
-    }
+// nullptr if it is missing or of another kind.
+const JsonMember* find_member(const std::vector<JsonMember>& members,
+                              std::string_view name, JsonMember::Kind kind)
+{
+    const auto found = std::find_if(
+        members.begin(), members.end(), [&](const JsonMember& member) {
+            return member.name == name && member.kind == kind;
+        });
+    return found == members.end() ? nullptr : &*found;
+}
 
-    bool null() { return other(); }
-    bool boolean(bool) { return other(); }
-    bool binary(std::vector<std::uint8_t>&) { return other(); }
-    bool number_float(double, const std::string&) { return other(); }
-    bool number_integer(std::int64_t) { return other(); }  // negative
-    bool number_unsigned(std::uint64_t number)
-    {
-        if (!is_in_plan()) {
-            return other();
-        }
-        if (takes_numbers_) {
-            numbers_.append(numbers_.empty() ? "" : " ")
-                .append(std::to_string(number));
-        }
-        return value();
-    }
-    bool string(std::string& text)
-    {
-        if (depth() != 1 || member_ == kPlans) {
-            return other();
-        }
-        if (member_ == kHost) {
-            host_.name = std::move(text);
-        } else if (member_ == kConfiguration) {
-            host_.configuration = std::move(text);
-        } else if (member_ == kVersion) {
-            host_.version = std::move(text);
-        }
-        found_ |= member_;
-        return value();
-    }
-
-    bool key(std::string& name)
-    {
-        add_name(name);
-        if (depth() == 1) {
-            member_ = name == "host"      ? kHost
-                      : name == "config"  ? kConfiguration
-                      : name == "version" ? kVersion
-                      : name == "plans"   ? kPlans
-                                          : kUnknown;
-        } else if (is_in_plans()) {
-            plan_ = std::move(name);
-        }
-        return true;
-    }
-    bool start_object(std::size_t)
-    {
-        if (depth() == 1 && member_ == kPlans) {
-            found_ |= kPlans;
-        } else if (depth() != 0 && !other()) {
+// False if one of them is invalid or has the name of another.
+bool parse_plans(const std::vector<std::string>& texts, api::NamedLimits& plans)
+{
+    for (std::string_view text : texts) {
+        const std::string_view name = api::take_word(text);
+        const auto limits = parse_limits(text);
+        if (!limits || !api::is_plan_name(name)
+            || !plans.emplace(name, *limits).second) {
             return false;
         }
-        return enter_object();
     }
-    bool end_object() { return leave_object(); }
-
-    bool start_array(std::size_t)
-    {
-        if (is_in_plans()) {
-            numbers_.clear();
-            takes_numbers_ = true;
-        } else if (!other()) {
-            return false;
-        }
-        return enter_array();
-    }
-    bool end_array() { return leave_array() && (!is_in_plans() || end_plan()); }
-
-private:
-    enum Member : unsigned {
-        kUnknown = 0,
-        kHost = 1,
-        kConfiguration = 2,
-        kVersion = 4,
-        kPlans = 8
-    };
-
-    bool is_in_plans() const { return depth() == 2 && member_ == kPlans; }
-    bool is_in_plan() const { return depth() == 3 && member_ == kPlans; }
-
-    // Numbers of a plan may be followed by anything, and unknown members may
-    // have any value.
-    bool other()
-    {
-        takes_numbers_ = false;
-        const bool wanted =
-            (depth() == 1 && member_ != kUnknown) || is_in_plans();
-        return value() && !wanted;
-    }
-
-    bool end_plan()
-    {
-        const auto limits = parse_limits(numbers_);
-        if (!limits || !api::is_plan_name(plan_)) {
-            return false;
-        }
-        host_.plans.emplace(std::move(plan_), *limits);
-        return true;
-    }
-
-    HostPlans& host_;
-    unsigned found_ = 0;
-    Member member_ = kUnknown;
-    std::string plan_;
-    std::string numbers_;
-    bool takes_numbers_ = false;
-};
+    return true;
+}
 
 }  // namespace
 
@@ -157,31 +66,36 @@ std::string host_json(const Host& host, const api::NamedLimits& plans)
     append_text(json, host.name);
     append_text(json.append(R"(,"config":)"), host.configuration);
     append_text(json.append(R"(,"version":)"), host.version);
-    json.append(R"(,"plans":{)");
+    json.append(R"(,"plans":[)");
     for (const auto& [name, limits] : plans) {
-        json.append(json.back() == '{' ? "" : ",");
-        append_text(json, name);
-        api::append_int(json.append(":["), limits.minute);
-        api::append_int(json.append(","), limits.day);
-        if (limits.has_month()) {
-            api::append_int(json.append(","), limits.month);
-        }
-        json.push_back(']');
+        json.append(json.back() == '[' ? "" : ",");
+        append_text(json, name + ' ' + limits_text(limits));
     }
-    return json.append("}}");
+    return json.append("]}");
 }
 
 std::optional<HostPlans> parse_host(std::string_view value)
 {
-    HostPlans host;
-    const std::size_t space = std::min(value.find(' '), value.size());
-    const auto published = api::parse_int64(value.substr(0, space));
-    value.remove_prefix(std::min(space + 1, value.size()));
-    HostReader reader(host);
+    const auto published = api::parse_int64(api::take_word(value));
+    const auto parsed = api::parse_json_object(value);
+    const auto* const members = std::get_if<std::vector<JsonMember>>(&parsed);
     if (!published || !api::has_four_digit_year(*published)
-        || api::read_json(value, reader) || !reader.complete()) {
+        || members == nullptr) {
         return std::nullopt;
     }
+    using Kind = JsonMember::Kind;
+    const auto* const name = find_member(*members, "host", Kind::text);
+    const auto* const path = find_member(*members, "config", Kind::text);
+    const auto* const version = find_member(*members, "version", Kind::text);
+    const auto* const plans = find_member(*members, "plans", Kind::texts);
+    HostPlans host;
+    if (name == nullptr || path == nullptr || version == nullptr
+        || plans == nullptr || !parse_plans(plans->texts, host.plans)) {
+        return std::nullopt;
+    }
+    host.name = name->text;
+    host.configuration = path->text;
+    host.version = version->text;
     host.published = *published;
     return host;
 }
