@@ -10,10 +10,9 @@ namespace petstore::api {
 
 inline constexpr int kMaxJsonDepth = 16;
 
-// Parses a pet: the body of createPet. A SAX parser that
-// stores only the three values. Requires I-JSON (RFC 7493): UTF-8 without a
-// byte order mark, no lone surrogates, no duplicate names at any level; depth
-// at most kMaxJsonDepth.
+// Parses a pet: the body of createPet. Stores no other members. Requires I-JSON
+// (RFC 7493): UTF-8 without a byte order mark, no lone surrogates, no duplicate
+// names at any level; depth at most kMaxJsonDepth.
 //
 // If there are several errors, the first in this list is returned, whatever the
 // order of the members: missing_body (empty or white space only), invalid_json,

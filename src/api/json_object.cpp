@@ -1,5 +1,6 @@
 #include "json_object.h"
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
@@ -12,6 +13,12 @@ namespace {
 class ObjectReader : public JsonStructure {
 public:
     using Kind = JsonMember::Kind;
+    using Names = std::initializer_list<std::string_view>;
+
+    explicit ObjectReader(Names names) : names_(names)
+    {
+        members_.reserve(names.size());
+    }
 
     bool null() { return take(Kind::null); }
     bool boolean(bool flag)
@@ -53,7 +60,12 @@ public:
     {
         add_name(name);
         if (depth() == 1) {
-            members_.emplace_back().name = std::move(name);
+            is_stored_ = names_.size() == 0
+                         || std::find(names_.begin(), names_.end(), name)
+                                != names_.end();
+            if (is_stored_) {
+                members_.emplace_back().name = std::move(name);
+            }
         }
         return true;
     }
@@ -72,11 +84,12 @@ public:
     std::vector<JsonMember> members() { return std::move(members_); }
 
 private:
-    bool is_member() const { return depth() == 1; }
+    bool is_member() const { return depth() == 1 && is_stored_; }
     // Directly in the array of a member, in which only strings were so far.
     bool is_in_texts() const
     {
-        return depth() == 2 && members_.back().kind == Kind::texts;
+        return depth() == 2 && is_stored_
+               && members_.back().kind == Kind::texts;
     }
 
     bool take(Kind kind)
@@ -100,19 +113,31 @@ private:
     // The body itself is no value of a member.
     bool take_nested() { return depth() == 0 || take(Kind::other); }
 
+    const Names names_;
     std::vector<JsonMember> members_;
+    bool is_stored_ = false;  // the member whose value comes next, or is open
 };
 
 }  // namespace
 
 std::variant<std::vector<JsonMember>, Error>
-parse_json_object(std::string_view body)
+parse_json_object(std::string_view body,
+                  std::initializer_list<std::string_view> names)
 {
-    ObjectReader reader;
+    ObjectReader reader(names);
     if (auto error = read_json(body, reader)) {
         return std::move(*error);
     }
     return reader.members();
+}
+
+JsonMember* find_member(std::vector<JsonMember>& members,
+                        std::string_view name) noexcept
+{
+    const auto found = std::find_if(
+        members.begin(), members.end(),
+        [&](const JsonMember& member) { return member.name == name; });
+    return found == members.end() ? nullptr : &*found;
 }
 
 }  // namespace petstore::api

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -29,10 +30,15 @@ struct JsonMember {
     std::vector<std::string> texts;
 };
 
-// Parses a body by the rules of parse_new_pet(): one object of I-JSON. Errors:
-// missing_body (empty or white space only), invalid_json. Throws
-// std::bad_alloc.
+// Parses a body by the rules of parse_new_pet(): one object of I-JSON. With
+// `names`, stores only the members that have these. Errors: missing_body (empty
+// or white space only), invalid_json. Throws std::bad_alloc.
 std::variant<std::vector<JsonMember>, Error>
-parse_json_object(std::string_view body);
+parse_json_object(std::string_view body,
+                  std::initializer_list<std::string_view> names = {});
+
+// nullptr if it is missing.
+JsonMember* find_member(std::vector<JsonMember>& members,
+                        std::string_view name) noexcept;
 
 }  // namespace petstore::api

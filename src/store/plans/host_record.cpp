@@ -1,6 +1,5 @@
 #include "host_record.h"
 
-#include <algorithm>
 #include <variant>
 #include <vector>
 
@@ -25,17 +24,6 @@ void append_text(std::string& json, std::string_view text)
 }
 
 using api::JsonMember;
-
-// nullptr if it is missing or of another kind.
-const JsonMember* find_member(const std::vector<JsonMember>& members,
-                              std::string_view name, JsonMember::Kind kind)
-{
-    const auto found = std::find_if(
-        members.begin(), members.end(), [&](const JsonMember& member) {
-            return member.name == name && member.kind == kind;
-        });
-    return found == members.end() ? nullptr : &*found;
-}
 
 // False if one of them is invalid or has the name of another.
 bool parse_plans(const std::vector<std::string>& texts, api::NamedLimits& plans)
@@ -77,17 +65,21 @@ std::string host_json(const Host& host, const api::NamedLimits& plans)
 std::optional<HostPlans> parse_host(std::string_view value)
 {
     const auto published = api::parse_int64(api::take_word(value));
-    const auto parsed = api::parse_json_object(value);
-    const auto* const members = std::get_if<std::vector<JsonMember>>(&parsed);
+    auto parsed = api::parse_json_object(value);
+    auto* const members = std::get_if<std::vector<JsonMember>>(&parsed);
     if (!published || !api::has_four_digit_year(*published)
         || members == nullptr) {
         return std::nullopt;
     }
     using Kind = JsonMember::Kind;
-    const auto* const name = find_member(*members, "host", Kind::text);
-    const auto* const path = find_member(*members, "config", Kind::text);
-    const auto* const version = find_member(*members, "version", Kind::text);
-    const auto* const plans = find_member(*members, "plans", Kind::texts);
+    const auto find = [&](std::string_view name, Kind kind) {
+        const JsonMember* const found = api::find_member(*members, name);
+        return found != nullptr && found->kind == kind ? found : nullptr;
+    };
+    const auto* const name = find("host", Kind::text);
+    const auto* const path = find("config", Kind::text);
+    const auto* const version = find("version", Kind::text);
+    const auto* const plans = find("plans", Kind::texts);
     HostPlans host;
     if (name == nullptr || path == nullptr || version == nullptr
         || plans == nullptr || !parse_plans(plans->texts, host.plans)) {
