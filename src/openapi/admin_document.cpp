@@ -51,6 +51,18 @@ void take_info(Json& document, Json&& info)
     document["info"]["version"] = api::kVersion;
 }
 
+// Properties that are the same in several schemas.
+void add_settable(Json& schemas)
+{
+    const Json& of_key = schemas["KeyChange"]["properties"];
+    schemas["KeyCreation"]["properties"].update(of_key);
+    Json& of_account = schemas["AccountChange"]["properties"];
+    for (const char* name :
+         {"label", "plan", "per_minute", "per_day", "per_month"}) {
+        of_account[name] = of_key[name];
+    }
+}
+
 // Keeps the error, and the window that usage.json describes.
 void take_components(Json& components, Json& admin)
 {
@@ -59,6 +71,7 @@ void take_components(Json& components, Json& admin)
     schemas.update(Json::parse(std::string_view(k_admin_key_schemas_json)));
     schemas["Window"] = std::move(usage["schemas"]["Window"]);
     schemas["Error"] = std::move(components["schemas"]["Error"]);
+    add_settable(schemas);
     components["schemas"] = std::move(schemas);
 
     Json parameters = std::move(admin["parameters"]);
