@@ -129,6 +129,15 @@ std::string_view to_string(Operation operation) noexcept
     return kOperationNames[static_cast<std::size_t>(operation)];
 }
 
+Operation operation_named(std::string_view name) noexcept
+{
+    std::size_t found = std::size(kOperationNames) - 1;
+    while (found > 0 && kOperationNames[found] != name) {
+        --found;
+    }
+    return static_cast<Operation>(found);
+}
+
 Route route(Method method, std::string_view path,
             std::string_view base_path) noexcept
 {

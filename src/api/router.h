@@ -37,6 +37,9 @@ enum class Method { get, head, post, put, patch, del, options, trace, other };
 // for none.
 std::string_view to_string(Operation operation) noexcept;
 
+// Operation::none for another name.
+Operation operation_named(std::string_view name) noexcept;
+
 // Where a request leads.
 struct Route {
     Operation operation = Operation::none;  // none: see `allow`

@@ -1,6 +1,5 @@
 // The document of the admin API. What it shares with that of the pets comes
 // from template.json.
-#include <array>
 #include <utility>
 
 #include "../api/admin_query.h"
@@ -13,35 +12,6 @@
 namespace petstore::openapi {
 
 namespace {
-
-using api::Operation;
-
-struct Described {
-    const char* path;
-    const char* method;
-    Operation operation;
-};
-
-constexpr Described kOperations[] = {
-    {"/accounts", "get", Operation::list_accounts},
-    {"/accounts", "post", Operation::create_account},
-    {"/accounts/{accountId}", "get", Operation::get_account},
-    {"/accounts/{accountId}", "patch", Operation::update_account},
-    {"/accounts/{accountId}", "delete", Operation::delete_account},
-    {"/accounts/{accountId}/unban", "post", Operation::unban_account},
-    {"/accounts/{accountId}/reset", "post", Operation::reset_account},
-    {"/accounts/{accountId}/usage", "get", Operation::get_account_usage},
-    {"/usage", "get", Operation::list_usage},
-    {"/keys", "get", Operation::list_keys},
-    {"/keys", "post", Operation::create_key},
-    {"/keys/{keyId}", "get", Operation::get_key},
-    {"/keys/{keyId}", "patch", Operation::update_key},
-    {"/keys/{keyId}", "delete", Operation::delete_key},
-    {"/keys/{keyId}/rotate", "post", Operation::rotate_key},
-    {"/plans", "get", Operation::list_plans},
-    {"/plans/{planName}", "put", Operation::put_plan},
-    {"/plans/{planName}", "delete", Operation::delete_plan},
-};
 
 void take_info(Json& document, Json&& info)
 {
@@ -93,7 +63,7 @@ void take_headers(const Settings& settings, Json& headers)
     const std::string list = settings.base + "/accounts";
     const api::ScanPlace place{0, 0, "bA6Zs4mHlPqA7t2K"};
     headers["Link"]["example"] =
-        api::admin_links(list, Operation::list_accounts, {}, place);
+        api::admin_links(list, api::Operation::list_accounts, {}, place);
     headers["Location"]["description"] = "The URL of the new account or key.";
     headers["Location"]["example"] = list + "/bA6Zs4mHlPqA7t2K";
     headers["Idempotent-Replayed"]["description"] =
@@ -120,10 +90,7 @@ std::string admin_document(const Settings& settings)
     Builder builder(settings, document);
     builder.describe_access();
     builder.complete_headers();
-    for (const Described& one : kOperations) {
-        builder.complete(document["paths"][one.path][one.method],
-                         one.operation);
-    }
+    builder.complete_operations();
     return document.dump();
 }
 

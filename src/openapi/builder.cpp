@@ -89,6 +89,17 @@ void Builder::complete_headers()
     keep(settings_.sunset.has_value(), kSunset);
 }
 
+void Builder::complete_operations()
+{
+    for (Json& path : document_["paths"]) {
+        for (Json& operation : path) {
+            const std::string& name =
+                operation["operationId"].get_ref<const std::string&>();
+            complete(operation, api::operation_named(name));
+        }
+    }
+}
+
 void Builder::complete(Json& operation, Operation id) const
 {
     Json& responses = operation["responses"];

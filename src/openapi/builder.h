@@ -25,10 +25,12 @@ public:
     // examples.
     void complete_headers();
 
-    // Adds an operation's 304 and errors, and the headers of all its responses.
-    void complete(Json& operation, api::Operation id) const;
+    // Adds each operation's 304 and errors, and the headers of all its
+    // responses.
+    void complete_operations();
 
 private:
+    void complete(Json& operation, api::Operation id) const;
     bool has_cors() const noexcept { return !settings_.cors_origin.empty(); }
     bool has_vary() const noexcept
     {

@@ -12,19 +12,14 @@ namespace petstore::openapi {
 
 namespace {
 
-using api::Operation;
-
 constexpr std::size_t kDateLength = 10;  // of an ISO 8601 time
 
-void add_usage(const Builder& builder, const std::string& path_name,
-               Json& document)
+void add_usage(const std::string& path_name, Json& document)
 {
     Json usage = Json::parse(std::string_view(k_usage_json));
     document["tags"].push_back(std::move(usage["tag"]));
     document["components"]["schemas"].update(usage["schemas"]);
-    Json& path = document["paths"][path_name];
-    path = std::move(usage["path"]);
-    builder.complete(path["get"], Operation::get_usage);
+    document["paths"][path_name] = std::move(usage["path"]);
 }
 
 void fill_schemas(Json& components)
@@ -82,16 +77,12 @@ std::string document(const Settings& settings)
     fill_headers(settings, components["headers"]);
     builder.complete_headers();
 
-    Json& paths = document["paths"];
-    builder.complete(paths["/pets"]["get"], Operation::list_pets);
-    builder.complete(paths["/pets"]["post"], Operation::create_pet);
-    Json& get_pet = paths["/pets/{petId}"]["get"];
-    builder.complete(get_pet, Operation::get_pet);
-    if (settings.sunset) {
-        announce_end(settings, get_pet);
-    }
     if (!settings.usage_path.empty()) {
-        add_usage(builder, settings.usage_path, document);
+        add_usage(settings.usage_path, document);
+    }
+    builder.complete_operations();
+    if (settings.sunset) {
+        announce_end(settings, document["paths"]["/pets/{petId}"]["get"]);
     }
     return document.dump();
 }

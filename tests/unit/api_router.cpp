@@ -133,6 +133,9 @@ TEST_CASE("operations by name and kind", "[router]")
     CHECK(to_string(Operation::get_account_usage) == "getAccountUsage");
     CHECK(to_string(Operation::rotate_key) == "rotateKey");
     CHECK(to_string(Operation::get_usage) == "getUsage");
+    CHECK(operation_named("getUsage") == Operation::get_usage);
+    CHECK(operation_named("listPets") == Operation::list_pets);
+    CHECK(operation_named("nope") == Operation::none);
     CHECK(is_get(Operation::list_pets));
     CHECK(is_get(Operation::get_pet));
     CHECK_FALSE(is_get(Operation::create_pet));
