@@ -39,10 +39,11 @@ std::string grouped(std::uint64_t number)
 
 void Sections::begin(const char* id, const char* heading, const char* size)
 {
-    *this << "<section class=\"" << size << "\" aria-labelledby=\"h-" << id
-          << "\"><h2 id=\"h-" << id << "\">" << heading << "</h2><div id=\""
-          << id << "\" data-part>";
+    *this << ending_ << "<section class=\"" << size << "\" aria-labelledby=\"h-"
+          << id << "\"><h2 id=\"h-" << id << "\">" << heading
+          << "</h2><div id=\"" << id << "\" data-part>";
     id_ = id;
+    ending_ = "</div></section>\n";
 }
 
 void Sections::table(std::vector<Column> columns, const char* caption)
@@ -60,6 +61,7 @@ void Sections::table(std::vector<Column> columns, const char* caption)
               << column.name << "</th>";
     }
     *this << "</tr></thead><tbody>";
+    ending_ = "</tbody></table></div></section>\n";
 }
 
 void Sections::row(std::string_view name, const std::vector<Cell>& cells)

@@ -25,15 +25,13 @@ struct Cell {
 // functions throw std::bad_alloc.
 class Sections {
 public:
-    // A section with a heading. Its body follows, up to end().
+    // A section with a heading. Its body follows.
     void begin(const char* id, const char* heading, const char* size = "");
-    void end() { *this << "</div></section>\n"; }
 
     // The first column has the names of the rows.
     void table(std::vector<Column> columns, const char* caption = "");
     // One cell for each other column. Its text is escaped.
     void row(std::string_view name, const std::vector<Cell>& cells);
-    void end_table() { *this << "</tbody></table>"; }
 
     Sections& operator<<(std::string_view html)
     {
@@ -41,11 +39,12 @@ public:
         return *this;
     }
 
-    std::string take() { return std::move(out_); }
+    std::string take() { return std::move(out_ += ending_); }
 
 private:
     std::string out_;
-    const char* id_ = "";
+    const char* id_ = "";      // of the open section
+    const char* ending_ = "";  // what it still lacks
     std::vector<Column> columns_;
 };
 

@@ -86,8 +86,6 @@ void add_requests(Sections& sections, const Totals& totals)
     }
     sections.row("all requests",
                  {{per_second(totals.request_rate())}, {grouped(all)}});
-    sections.end_table();
-    sections.end();
 }
 
 void add_latency(Sections& sections, const Totals& totals)
@@ -103,8 +101,6 @@ void add_latency(Sections& sections, const Totals& totals)
     };
     row("requests", totals.request_duration);
     row("Redis commands", totals.redis_duration);
-    sections.end_table();
-    sections.end();
 }
 
 // Only where locations have one.
@@ -139,8 +135,6 @@ void add_routes(Sections& sections, const Totals& totals)
                       {milliseconds(route.duration.quantile(0.95))},
                       {milliseconds(route.duration.quantile(0.99))}});
     }
-    sections.end_table();
-    sections.end();
 }
 
 void add_events(Sections& sections, const Totals& totals)
@@ -151,8 +145,6 @@ void add_events(Sections& sections, const Totals& totals)
     sections.row("creates with an unknown outcome",
                  {{grouped(totals.outcome_unknown)}});
     sections.row("reads of damaged data", {{grouped(totals.damaged_data)}});
-    sections.end_table();
-    sections.end();
 }
 
 void add_redis(Sections& sections, const Totals& totals)
@@ -160,7 +152,7 @@ void add_redis(Sections& sections, const Totals& totals)
     sections.begin("redis", "Redis", "wide");
     if (totals.redis.empty()) {
         sections << "<p>No location uses Redis.</p>";
-        return sections.end();
+        return;
     }
     sections.table({{"Server"},
                     {"state", false},
@@ -178,8 +170,6 @@ void add_redis(Sections& sections, const Totals& totals)
                                   {grouped(failures)},
                                   {grouped(redis.rejections)}});
     }
-    sections.end_table();
-    sections.end();
 }
 
 void add_denied(Sections& sections, const Totals& totals)
@@ -187,7 +177,7 @@ void add_denied(Sections& sections, const Totals& totals)
     sections.begin("denied", "Limited and banned accounts", "wide");
     if (totals.denied.empty()) {
         sections << "<p>None at this moment.</p>";
-        return sections.end();
+        return;
     }
     sections.table(
         {{"Account"},
@@ -204,8 +194,6 @@ void add_denied(Sections& sections, const Totals& totals)
                       {duration(account.until - totals.now)},
                       {grouped(account.denied)}});
     }
-    sections.end_table();
-    sections.end();
 }
 
 void add_busiest(Sections& sections, const Totals& totals)
@@ -213,7 +201,7 @@ void add_busiest(Sections& sections, const Totals& totals)
     sections.begin("busiest", "Busiest accounts", "wide");
     if (totals.busiest.empty()) {
         sections << "<p>None in the last minute.</p>";
-        return sections.end();
+        return;
     }
     sections.table(
         {{"Account"},
@@ -230,8 +218,6 @@ void add_busiest(Sections& sections, const Totals& totals)
                                   {grouped(static_cast<std::uint64_t>(
                                       std::llround(account.per_minute)))}});
     }
-    sections.end_table();
-    sections.end();
 }
 
 void add_caches(Sections& sections, const Totals& totals)
@@ -247,8 +233,6 @@ void add_caches(Sections& sections, const Totals& totals)
     row("API keys", totals.keys);
     row("responses", totals.responses);
     row("pets", totals.pets);
-    sections.end_table();
-    sections.end();
 }
 
 void add_hosts(Sections& sections, const Totals& totals)
@@ -256,15 +240,13 @@ void add_hosts(Sections& sections, const Totals& totals)
     sections.begin("hosts", "Hosts of the store", "wide");
     if (totals.hosts.empty()) {
         sections << "<p>None has published its version yet.</p>";
-        return sections.end();
+        return;
     }
     sections.table({{"Host"}, {"configuration", false}, {"version", false}},
                    "Those that were running in the last three minutes.");
     for (const StoreHost& host : totals.hosts) {
         sections.row(host.name, {{host.configuration}, {host.version}});
     }
-    sections.end_table();
-    sections.end();
 }
 
 std::string facts(const Totals& totals)
