@@ -66,23 +66,6 @@ constexpr bool needs_escape(std::uint64_t word)
     return has_below(word, 0x20) || has(word, '"') || has(word, '\\');
 }
 
-constexpr unsigned char kNoBase64 = 0xFF;
-
-constexpr std::array<unsigned char, 256> make_base64_values()
-{
-    std::array<unsigned char, 256> values{};
-    for (auto& value : values) {
-        value = kNoBase64;
-    }
-    for (std::size_t i = 0; i < kBase64Url.size(); ++i) {
-        values[static_cast<unsigned char>(kBase64Url[i])] =
-            static_cast<unsigned char>(i);
-    }
-    return values;
-}
-
-constexpr std::array<unsigned char, 256> kBase64Values = make_base64_values();
-
 constexpr int hex_value(char c)
 {
     if (is_digit(c)) {
@@ -251,12 +234,11 @@ std::optional<std::string> base64url_decode(std::string_view text)
     std::uint32_t pending = 0;
     int bits = 0;
     for (const char c : text) {
-        const unsigned char value =
-            kBase64Values[static_cast<unsigned char>(c)];
-        if (value == kNoBase64) {
+        const std::size_t value = kBase64Url.find(c);
+        if (value == std::string_view::npos) {
             return std::nullopt;
         }
-        pending = pending << 6 | value;
+        pending = pending << 6 | static_cast<std::uint32_t>(value);
         bits += 6;
         if (bits >= 8) {
             bits -= 8;
