@@ -1,9 +1,11 @@
 #include "busy_accounts.h"
 
 #include <algorithm>
+#include <cstring>
 #include <functional>
 
 #include "../api/utf8.h"
+#include "printable.h"
 
 namespace petstore::metrics {
 
@@ -11,34 +13,15 @@ namespace {
 
 constexpr std::uint64_t kMinute = 60;
 
+// As much of a text as fits, in whole characters; filled with NUL.
 template <std::size_t Size>
-void set(std::array<std::atomic<char>, Size>& to,
-         std::string_view text) noexcept
-{
-    for (std::size_t i = 0; i < Size; ++i) {
-        const char c = i < text.size() && i + 1 < Size ? text[i] : '\0';
-        to[i].store(c, std::memory_order_relaxed);
-    }
-}
-
-template <std::size_t Size>
-void get(const std::array<std::atomic<char>, Size>& from,
-         char (&text)[Size]) noexcept
-{
-    for (std::size_t i = 0; i < Size; ++i) {
-        text[i] = from[i].load(std::memory_order_relaxed);
-    }
-}
-
-// As much of a text as fits, in whole characters.
-std::size_t printable(std::string_view text, char* to,
-                      std::size_t room) noexcept
+void set_label_text(char (&to)[Size], std::string_view text) noexcept
 {
     std::size_t length = 0;
     while (!text.empty()) {
         const std::size_t size = api::code_point_size(text);
         const std::size_t taken = std::max<std::size_t>(size, 1);
-        if (length + taken > room) {
+        if (length + taken >= Size) {
             break;
         }
         const bool is_control =
@@ -51,33 +34,10 @@ std::size_t printable(std::string_view text, char* to,
         length += taken;
         text.remove_prefix(taken);
     }
-    return length;
+    std::memset(to + length, 0, Size - length);
 }
 
 }  // namespace
-
-// A sequence lock: readers discard what they have read if the version is odd or
-// has changed meanwhile. Writers hold the table's lock; one that was killed
-// leaves an odd version, which the next one completes.
-class BusyAccounts::Writing {
-public:
-    explicit Writing(Entry& entry) noexcept
-        : version_(entry.version),
-          odd_(version_.load(std::memory_order_relaxed) | 1)
-    {
-        version_.store(odd_, std::memory_order_relaxed);
-        // With the fence in read(): whoever reads what is stored from now on,
-        // then reads this version or a later one.
-        std::atomic_thread_fence(std::memory_order_release);
-    }
-    // Release: whoever reads this version, reads all that was stored before.
-    ~Writing() { version_.store(odd_ + 1, std::memory_order_release); }
-    Writing(const Writing&) = delete;
-
-private:
-    std::atomic<std::uint32_t>& version_;
-    const std::uint32_t odd_;
-};
 
 std::uint64_t BusyAccounts::hash_of(std::string_view account) noexcept
 {
@@ -154,13 +114,14 @@ void BusyAccounts::add(std::string_view account, std::string_view external_id,
                                      [now](const Entry& a, const Entry& b) {
                                          return recent(a, now) < recent(b, now);
                                      });
-    const Writing writing(entry);
-    entry.hash.store(0, std::memory_order_relaxed);  // count() has no lock
-    set(entry.id, account);
-    set(entry.external_id, external_id);
-    set(entry.label, {});
+    // Acquire: before all that follows, so that no other account is counted
+    // here, and a worker that is killed leaves no entry that is half written.
+    entry.hash.exchange(0, std::memory_order_acquire);
+    set_printable(entry.account.id, account);
+    set_printable(entry.account.external_id, external_id);
+    set_printable(entry.account.label, {});
+    entry.account.plan = plan;
     entry.label_read = 0;
-    entry.plan.store(plan, std::memory_order_relaxed);
     entry.minute.store(now / kMinute, std::memory_order_relaxed);
     entry.requests.store(1, std::memory_order_relaxed);
     entry.before.store(0, std::memory_order_relaxed);
@@ -198,26 +159,29 @@ void BusyAccounts::set_label(std::string_view account,
     if (entry == nullptr) {
         return;
     }
-    char text[sizeof(BusyAccount::label)];
-    const std::size_t length = printable(label, text, sizeof(text) - 1);
-    const Writing writing(*entry);
-    set(entry->label, {text, length});
+    entry->hash.exchange(0, std::memory_order_acquire);  // as in add()
+    set_label_text(entry->account.label, label);
+    entry->hash.store(hash, std::memory_order_release);
 }
 
 bool BusyAccounts::read(std::size_t entry, std::uint64_t now,
                         BusyAccount& account) const noexcept
 {
     const Entry& source = entries_[entry];
-    // Acquire and the fence: see Writing.
-    const auto before = source.version.load(std::memory_order_acquire);
-    get(source.id, account.id);
-    get(source.external_id, account.external_id);
-    get(source.label, account.label);
-    account.plan = source.plan.load(std::memory_order_relaxed);
-    account.per_minute = recent(source, now);
-    std::atomic_thread_fence(std::memory_order_acquire);
-    return before % 2 == 0 && account.per_minute > 0
-           && source.version.load(std::memory_order_relaxed) == before;
+    account = source.account;
+    account.per_minute = source.hash.load(std::memory_order_relaxed) == 0
+                             ? 0
+                             : recent(source, now);
+    return account.per_minute > 0;
+}
+
+BusyAccounts::List BusyAccounts::read_all(std::uint64_t now) const noexcept
+{
+    List all;
+    for (std::size_t i = 0; i < kSize; ++i) {
+        read(i, now, all[i]);
+    }
+    return all;
 }
 
 }  // namespace petstore::metrics

@@ -20,7 +20,8 @@ struct BusyAccount {
 };
 
 // The accounts with the most requests, in shared memory. Workers count without
-// a lock, so a few requests may be missing when a minute ends. Bounded: a set
+// a lock, so a few requests may be missing when a minute ends or a label is
+// set. All other functions need the lock of the memory's owner. Bounded: a set
 // has room for few accounts, and a new one replaces the one with the fewest
 // requests in this minute and the last.
 class BusyAccounts {
@@ -28,6 +29,8 @@ public:
     static constexpr std::size_t kSets = 16;
     static constexpr std::size_t kSetSize = 4;
     static constexpr std::size_t kSize = kSets * kSetSize;
+
+    using List = std::array<BusyAccount, kSize>;
 
     enum class Counted {
         yes,
@@ -38,40 +41,33 @@ public:
     // Counts a request of the account. `now` is Unix seconds, as below.
     Counted count(std::string_view account, std::uint64_t now) noexcept;
 
-    // Adds an account with one request, unless it is there. The table must be
-    // locked.
+    // Adds an account with one request, unless it is there.
     void add(std::string_view account, std::string_view external_id,
              std::uint32_t plan, std::uint64_t now) noexcept;
 
     // Whether the label of the entry's account should be read: never done, or
-    // not for a minute. Then counts as being read. The table must be locked.
+    // not for a minute. Then counts as being read.
     bool wants_label(std::size_t entry, std::uint64_t now,
                      BusyAccount& account) noexcept;
 
-    // Any text. Ignored if the account is not there. The table must be locked.
+    // Any text. Ignored if the account is not there.
     void set_label(std::string_view account, std::string_view label) noexcept;
 
-    // False if the entry has no recent requests, or is being written.
+    // False, with 0 requests per minute, if the entry has no recent ones.
     bool read(std::size_t entry, std::uint64_t now,
               BusyAccount& account) const noexcept;
+    List read_all(std::uint64_t now) const noexcept;
 
 private:
-    class Writing;
-
     struct Entry {
-        // Of the account. 0: empty, or being replaced.
+        // Of the account. 0: empty, or being written, perhaps by a worker that
+        // was killed.
         std::atomic<std::uint64_t> hash{0};
-        std::atomic<std::uint32_t> version{0};   // odd: being written
         std::atomic<std::uint64_t> minute{0};    // the latest with a request
         std::atomic<std::uint32_t> requests{0};  // in that minute
         std::atomic<std::uint32_t> before{0};    // in the minute before
-        std::array<std::atomic<char>, sizeof(BusyAccount::id)> id{};
-        std::array<std::atomic<char>, sizeof(BusyAccount::external_id)>
-            external_id{};
-        std::array<std::atomic<char>, sizeof(BusyAccount::label)> label{};
-        // When, in Unix seconds. Used only while the table is locked.
-        std::uint64_t label_read = 0;
-        std::atomic<std::uint32_t> plan{0};
+        BusyAccount account;                     // but for per_minute
+        std::uint64_t label_read = 0;            // when, in Unix seconds
     };
 
     static std::uint64_t hash_of(std::string_view account) noexcept;

@@ -1,11 +1,12 @@
 #pragma once
 
-#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <string_view>
+
+#include "printable.h"
 
 namespace petstore::metrics {
 
@@ -31,10 +32,8 @@ public:
     std::size_t add(std::string_view original) noexcept
     {
         char text[Length];
-        const std::string_view name(text,
-                                    std::min(original.size(), Length - 1));
-        std::transform(original.begin(), original.begin() + name.size(), text,
-                       [](char c) { return c < ' ' || c > '~' ? '?' : c; });
+        set_printable(text, original);
+        const std::string_view name(text);
         const std::size_t size = size_.load(std::memory_order_relaxed);
         for (std::size_t i = 0; i < size; ++i) {
             if (name == names_[i]) {
@@ -44,8 +43,7 @@ public:
         if (size == Size) {
             return kNone;
         }
-        std::memcpy(names_[size], name.data(), name.size());
-        names_[size][name.size()] = '\0';
+        std::memcpy(names_[size], text, Length);
         // Release: readers of the size read the name without a lock.
         size_.store(static_cast<std::uint32_t>(size + 1),
                     std::memory_order_release);

@@ -1,11 +1,12 @@
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <string_view>
+
+#include "printable.h"
 
 namespace petstore::metrics {
 
@@ -40,9 +41,9 @@ public:
              std::uint64_t now) noexcept
     {
         StoreHost added;
-        set(added.name, name);
-        set(added.configuration, configuration);
-        set(added.version, version);
+        set_printable(added.name, name);
+        set_printable(added.configuration, configuration);
+        set_printable(added.version, version);
         added.until = until;
         StoreHost* place = nullptr;
         for (StoreHost& host : hosts_) {
@@ -62,15 +63,6 @@ public:
     const std::array<StoreHost, kSize>& all() const noexcept { return hosts_; }
 
 private:
-    template <std::size_t Size>
-    static void set(char (&to)[Size], std::string_view text) noexcept
-    {
-        const std::size_t length = std::min(text.size(), Size - 1);
-        std::transform(text.begin(), text.begin() + length, to,
-                       [](char c) { return c < ' ' || c > '~' ? '?' : c; });
-        std::memset(to + length, 0, Size - length);
-    }
-
     std::array<StoreHost, kSize> hosts_;
 };
 

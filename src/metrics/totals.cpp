@@ -125,25 +125,6 @@ void add_denied(const DeniedAccounts& accounts, Totals& totals)
     }
 }
 
-void add_busiest(const BusyAccounts& accounts, Totals& totals)
-{
-    constexpr std::size_t kShown = 10;
-    for (std::size_t i = 0; i < BusyAccounts::kSize; ++i) {
-        BusyAccount account;
-        if (accounts.read(i, totals.now, account)) {
-            totals.busiest.push_back(
-                {account, name_of_plan(account.plan, totals)});
-        }
-    }
-    std::sort(totals.busiest.begin(), totals.busiest.end(),
-              [](const BusyTotals& a, const BusyTotals& b) {
-                  return a.account.per_minute > b.account.per_minute;
-              });
-    if (totals.busiest.size() > kShown) {
-        totals.busiest.resize(kShown);
-    }
-}
-
 }  // namespace
 
 void HistogramTotals::add(const Histogram& histogram) noexcept
@@ -196,9 +177,6 @@ Totals totals_of(const Directory& directory, IsAlive is_alive,
     if (directory.routes != nullptr) {
         add_routes(*directory.routes, totals);
     }
-    if (directory.busy != nullptr) {
-        add_busiest(*directory.busy, totals);
-    }
     const std::size_t servers = directory.redis.size();
     for (std::size_t i = 0; i < servers; ++i) {
         totals.redis.emplace_back();
@@ -248,6 +226,24 @@ void add_hosts(const StoreHosts& hosts, Totals& totals)
         }
     }
     std::sort(totals.hosts.begin(), totals.hosts.end());
+}
+
+void add_busiest(const BusyAccounts::List& accounts, Totals& totals)
+{
+    constexpr std::size_t kShown = 10;
+    for (const BusyAccount& account : accounts) {
+        if (account.per_minute > 0) {
+            totals.busiest.push_back(
+                {account, name_of_plan(account.plan, totals)});
+        }
+    }
+    std::sort(totals.busiest.begin(), totals.busiest.end(),
+              [](const BusyTotals& a, const BusyTotals& b) {
+                  return a.account.per_minute > b.account.per_minute;
+              });
+    if (totals.busiest.size() > kShown) {
+        totals.busiest.resize(kShown);
+    }
 }
 
 }  // namespace petstore::metrics

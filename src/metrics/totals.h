@@ -105,7 +105,8 @@ struct Totals {
 Totals totals_of(const Directory& directory, IsAlive is_alive,
                  std::uint64_t now);
 
-// Adds those that count now. Throws std::bad_alloc.
+// Add those that count now. Throw std::bad_alloc.
 void add_hosts(const StoreHosts& hosts, Totals& totals);
+void add_busiest(const BusyAccounts::List& accounts, Totals& totals);
 
 }  // namespace petstore::metrics

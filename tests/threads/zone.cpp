@@ -82,10 +82,13 @@ public:
 
     Totals totals(std::uint64_t now) const
     {
-        return totals_of(directory, is_alive, now);
+        Totals totals = totals_of(directory, is_alive, now);
+        const std::lock_guard lock(mutex);
+        add_busiest(busy.read_all(now), totals);
+        return totals;
     }
 
-    std::mutex mutex;
+    mutable std::mutex mutex;
     Directory directory;
     BusyAccounts busy;
 

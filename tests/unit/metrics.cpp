@@ -42,7 +42,14 @@ struct Host {
         directory->processes = &first;
     }
 
-    Totals totals() const { return totals_of(*directory, is_alive, now); }
+    Totals totals() const
+    {
+        Totals totals = totals_of(*directory, is_alive, now);
+        if (directory->busy != nullptr) {
+            add_busiest(directory->busy->read_all(now), totals);
+        }
+        return totals;
+    }
     std::string text() const { return prometheus_text(totals()); }
     bool has_line(const std::string& line) const
     {

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cmath>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -67,16 +68,19 @@ TEST_CASE("busy accounts: an entry is never read half-written")
     const auto busy = std::make_unique<BusyAccounts>();
     busy->add("acme", "", 0, kMinute);
     const std::size_t entry = entry_of(*busy, kMinute);
+    std::mutex table;
     std::atomic<bool> stop{false};
     std::thread writer([&] {
         for (int i = 0; !stop; ++i) {
             const char c = static_cast<char>('a' + i % 26);
+            const std::lock_guard lock(table);
             busy->set_label("acme", std::string(127, c));
         }
     });
     int torn = 0;
     for (int i = 0; i < 100'000; ++i) {
         BusyAccount account;
+        const std::lock_guard lock(table);
         if (busy->read(entry, kMinute, account)) {
             const std::string_view label = account.label;
             torn += label.find_first_not_of(label.substr(0, 1))

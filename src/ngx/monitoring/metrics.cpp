@@ -327,12 +327,18 @@ metrics::Totals totals_of(const Zone& zone)
     auto totals = metrics::totals_of(zone.metrics(), is_alive,
                                      static_cast<std::uint64_t>(ngx_time()));
     totals.nginx = NGINX_VERSION;
+    const metrics::Directory& directory = zone.metrics();
     metrics::StoreHosts hosts;
+    metrics::BusyAccounts::List busy;
     {
         const Zone::Lock lock(zone);
-        hosts = zone.metrics().hosts;
+        hosts = directory.hosts;
+        if (directory.busy != nullptr) {
+            busy = directory.busy->read_all(totals.now);
+        }
     }
     metrics::add_hosts(hosts, totals);
+    metrics::add_busiest(busy, totals);
     return totals;
 }
 
