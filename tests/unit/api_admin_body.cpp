@@ -59,6 +59,8 @@ TEST_CASE("a body sets what it has, null removes, and the rest stays", "[api]")
     CHECK(account.label == "B");
     valid(Operation::update_account, "{}").apply(account);
     CHECK(account.label == "B");
+    valid(Operation::update_account, R"({"label":""})").apply(account);
+    CHECK(account.label.empty());
 }
 
 TEST_CASE("the body of a key has scopes and an end", "[api]")
