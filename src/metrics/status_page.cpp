@@ -20,7 +20,7 @@ namespace {
 // those of the style and the script element; after a change of page/, a unit
 // test prints the new ones.
 constexpr std::string_view kPolicy =
-    "default-src 'none'; style-src 'sha256-TxsgDUt8OZpgoGgkqrzGi9s86lesTm+TsbfdQQRmero='; script-src 'sha256-NlGE0xunoWe1EZpPCUSZ3hGsVi9r/vxil875rvyWKLs='; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+    "default-src 'none'; style-src 'sha256-TxsgDUt8OZpgoGgkqrzGi9s86lesTm+TsbfdQQRmero='; script-src 'sha256-gpSQez8k4529qww/GKQRdCZydI8wEjQhRYiMawWX36M='; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 std::string formatted(const char* format, double number)
 {
