@@ -65,10 +65,15 @@ std::string host_json(const Host& host, const api::NamedLimits& plans)
 std::optional<HostPlans> parse_host(std::string_view value)
 {
     const auto published = api::parse_int64(api::take_word(value));
-    auto parsed = api::parse_json_object(value);
+    if (!published || !api::has_four_digit_year(*published)) {
+        return std::nullopt;
+    }
+    // Only these are stored, so that a hostile value takes no more memory than
+    // its text.
+    auto parsed =
+        api::parse_json_object(value, {"host", "config", "version", "plans"});
     auto* const members = std::get_if<std::vector<JsonMember>>(&parsed);
-    if (!published || !api::has_four_digit_year(*published)
-        || members == nullptr) {
+    if (members == nullptr) {
         return std::nullopt;
     }
     using Kind = JsonMember::Kind;
