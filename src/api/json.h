@@ -10,7 +10,7 @@ namespace petstore::api {
 
 inline constexpr int kMaxJsonDepth = 16;
 
-// Parses a pet: the body of createPet. Stores no other members. Requires I-JSON
+// Parses a pet: the body of createPet. Ignores unknown members. Requires I-JSON
 // (RFC 7493): UTF-8 without a byte order mark, no lone surrogates, no duplicate
 // names at any level; depth at most kMaxJsonDepth.
 //

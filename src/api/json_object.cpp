@@ -97,7 +97,7 @@ private:
 // ends: unlike a hash table, no choice of names makes that slow.
 class OpenNames {
 public:
-    // Of a pet, without more allocations.
+    // Reserves enough for a pet.
     OpenNames()
     {
         names_.reserve(4);

@@ -31,8 +31,8 @@ struct JsonMember {
 };
 
 // Parses a body by the rules of parse_new_pet(): one object of I-JSON. With
-// `names`, stores only the members that have these. Errors: missing_body (empty
-// or white space only), invalid_json. Throws std::bad_alloc.
+// `names`, stores only members with one of these names. Errors: missing_body
+// (empty or white space only), invalid_json. Throws std::bad_alloc.
 std::variant<std::vector<JsonMember>, Error>
 parse_json_object(std::string_view body,
                   std::initializer_list<std::string_view> names = {});

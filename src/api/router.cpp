@@ -35,8 +35,8 @@ constexpr std::string_view kOperationNames[] = {
 static_assert(std::size(kOperationNames)
               == static_cast<std::size_t>(Operation::get_usage) + 1);
 
-// The star of a path stands for an id. GET includes HEAD. The document is no
-// operation.
+// The star of a path stands for an id. GET includes HEAD. The OpenAPI document
+// has no operation.
 struct RouteRow {
     Method method;
     std::string_view path;

@@ -64,7 +64,8 @@ bool is_get_or_head(Method method) noexcept;
 // pets, the scope `read` then suffices.
 bool is_get(Operation operation) noexcept;
 
-// The same for a method, in guarded locations: RFC 9110's safe methods.
+// Whether the scope `read` suffices for the method in guarded locations. True
+// for the safe methods of RFC 9110.
 bool is_read(Method method) noexcept;
 
 }  // namespace petstore::api

@@ -114,8 +114,8 @@ void BusyAccounts::add(std::string_view account, std::string_view external_id,
                                      [now](const Entry& a, const Entry& b) {
                                          return recent(a, now) < recent(b, now);
                                      });
-    // Acquire: before all that follows, so that no other account is counted
-    // here, and a worker that is killed leaves no entry that is half written.
+    // The entry is empty if this worker is killed before it is complete. A
+    // request of the account that was here may still be counted in it.
     entry.hash.exchange(0, std::memory_order_acquire);
     set_printable(entry.account.id, account);
     set_printable(entry.account.external_id, external_id);

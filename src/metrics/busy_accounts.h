@@ -66,7 +66,7 @@ private:
         std::atomic<std::uint64_t> minute{0};    // the latest with a request
         std::atomic<std::uint32_t> requests{0};  // in that minute
         std::atomic<std::uint32_t> before{0};    // in the minute before
-        BusyAccount account;                     // but for per_minute
+        BusyAccount account;                     // per_minute is not used
         std::uint64_t label_read = 0;            // when, in Unix seconds
     };
 

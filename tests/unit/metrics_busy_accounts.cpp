@@ -63,7 +63,7 @@ TEST_CASE("busy accounts: a worker that is a minute behind resets nothing")
     CHECK(shown(kMinute) == 60);
 }
 
-TEST_CASE("busy accounts: an entry is never read half-written")
+TEST_CASE("busy accounts: counting goes on while a label is set")
 {
     const auto busy = std::make_unique<BusyAccounts>();
     busy->add("acme", "", 0, kMinute);
@@ -80,6 +80,7 @@ TEST_CASE("busy accounts: an entry is never read half-written")
     int torn = 0;
     for (int i = 0; i < 100'000; ++i) {
         BusyAccount account;
+        busy->count("acme", kMinute);  // without the lock
         const std::lock_guard lock(table);
         if (busy->read(entry, kMinute, account)) {
             const std::string_view label = account.label;
@@ -92,6 +93,7 @@ TEST_CASE("busy accounts: an entry is never read half-written")
     stop = true;
     writer.join();
     CHECK(torn == 0);
+    CHECK(busy->count("acme", kMinute) == Counted::yes);
     CHECK(entry_of(*busy, kMinute) == entry);  // the last label is whole
 }
 
