@@ -11,7 +11,7 @@
 
 namespace petstore::ngx {
 
-class BodyReader;
+class BodyRequest;
 
 // What the module keeps about a client's request until it is logged: each
 // member belongs to the code that declares its type. Lives in the pool of the
@@ -25,7 +25,7 @@ struct RequestInfo {
     GuardState guard;
     const HiddenLine* hidden_lines = nullptr;
     ErrorPage error_page;
-    BodyReader* body_reader = nullptr;   // the latest; valid while it reads
+    BodyRequest* body_reader = nullptr;  // the latest; valid while it reads
     std::string_view preflight_methods;  // of the response to a CORS preflight
     bool body_refused = false;           // by exceeds_lifted_limit()
     bool answered = false;  // send_response() wrote the main response
