@@ -24,12 +24,13 @@ const SentKey& read_key(const Request& request, const Settings& settings,
 {
     if (!state.sent_key) {
         SentKey& sent = state.sent_key.emplace();
-        if (const auto header = request.key_header()) {
-            sent = {api::trimmed(header->value), settings.key_header,
-                    header->repeated};
+        const std::string& name = settings.key_header;
+        const auto header = name.empty() ? std::nullopt : request.header(name);
+        if (header) {
+            sent = {api::trimmed(header->value), name, header->repeated};
         } else {
             sent.header_name = "Authorization";
-            if (const auto value = request.header(Header::authorization)) {
+            if (const auto value = request.header("Authorization")) {
                 sent.text = api::bearer_token(value->value)
                                 .value_or(std::string_view());
             }

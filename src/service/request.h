@@ -15,15 +15,6 @@ struct AddressWindow {
     bool exceeded = false;
 };
 
-enum class Header {
-    authorization,
-    content_type,
-    content_encoding,
-    idempotency_key,
-    if_match,
-    if_none_match,
-};
-
 // One HTTP request. Views are valid as long as the request.
 class Request {
 public:
@@ -41,12 +32,9 @@ public:
     virtual api::Method client_method() const noexcept { return method(); }
     virtual std::string_view path() const noexcept = 0;  // decoded
     virtual std::string_view query() const noexcept = 0;
-    virtual std::optional<Field> header(Header name) const noexcept = 0;
-    // The header Settings::key_header.
-    virtual std::optional<Field> key_header() const noexcept
-    {
-        return std::nullopt;
-    }
+    // `name` is spelled as in the standards, such as "If-Match".
+    virtual std::optional<Field>
+    header(std::string_view name) const noexcept = 0;
     virtual std::int64_t content_length() const noexcept = 0;  // -1: unknown
 
     // What the request costs, in units, where Settings::cost leaves it to a

@@ -24,7 +24,7 @@ std::optional<api::Error> check_body_headers(const Request& request,
     if (request.content_length() > static_cast<std::int64_t>(limit)) {
         return api::payload_too_large(limit);
     }
-    const auto content_type = request.header(Header::content_type);
+    const auto content_type = request.header("Content-Type");
     if (content_type
         && (content_type->repeated || !is_type(content_type->value, type))) {
         return api::Error{
@@ -33,7 +33,7 @@ std::optional<api::Error> check_body_headers(const Request& request,
                 ? "The body must be application/merge-patch+json or application/json, in UTF-8."
                 : "The body must be application/json in UTF-8."};
     }
-    const auto encoding = request.header(Header::content_encoding);
+    const auto encoding = request.header("Content-Encoding");
     // An empty list names no coding.
     if (encoding
         && (encoding->repeated
@@ -48,7 +48,7 @@ std::optional<api::Error> check_body_headers(const Request& request,
 std::optional<api::Error>
 read_idempotency_key(const Request& request, std::optional<api::Digest>& digest)
 {
-    const auto key = request.header(Header::idempotency_key);
+    const auto key = request.header("Idempotency-Key");
     if (key) {
         if (key->repeated || key->value.size() > kMaxIdempotencyKey
             || !api::is_visible_ascii(key->value)) {

@@ -32,8 +32,8 @@ void refuse_method(RequestTask& task, std::string_view allow)
 
 bool is_precluded(const Request& request) noexcept
 {
-    const auto match = request.header(Header::if_match);
-    const auto none_match = request.header(Header::if_none_match);
+    const auto match = request.header("If-Match");
+    const auto none_match = request.header("If-None-Match");
     return (match && match->value != "*")
            || (none_match && none_match->value == "*");
 }

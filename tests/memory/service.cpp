@@ -16,7 +16,6 @@
 #include "wire.h"
 
 using namespace petstore;
-using service::Header;
 
 namespace {
 
@@ -46,12 +45,12 @@ struct Client final : service::Request,
     api::Method method() const noexcept override { return verb; }
     std::string_view path() const noexcept override { return uri; }
     std::string_view query() const noexcept override { return {}; }
-    std::optional<Field> header(Header name) const noexcept override
+    std::optional<Field> header(std::string_view name) const noexcept override
     {
-        if (name == Header::authorization) {
+        if (name == "Authorization") {
             return Field{"Bearer a-key-of-some-account", false};
         }
-        return name == Header::idempotency_key && verb == api::Method::post
+        return name == "Idempotency-Key" && verb == api::Method::post
                    ? std::optional(Field{"an-idempotency-key", false})
                    : std::nullopt;
     }

@@ -334,8 +334,6 @@ struct FakeWorker {
 };
 
 struct FakeRequest final : petstore::service::Request {
-    using Header = petstore::service::Header;
-
     bool is_main() const noexcept override { return !subrequest; }
     petstore::api::Method method() const noexcept override { return verb; }
     petstore::api::Method client_method() const noexcept override
@@ -344,20 +342,13 @@ struct FakeRequest final : petstore::service::Request {
     }
     std::string_view path() const noexcept override { return uri; }
     std::string_view query() const noexcept override { return arguments; }
-    std::optional<Field> header(Header name) const noexcept override
+    std::optional<Field> header(std::string_view name) const noexcept override
     {
         const auto found = headers.find(name);
         if (found == headers.end()) {
             return std::nullopt;
         }
         return Field{found->second, repeated == name};
-    }
-    std::optional<Field> key_header() const noexcept override
-    {
-        if (!own_key) {
-            return std::nullopt;
-        }
-        return Field{*own_key, own_key_repeated};
     }
     std::int64_t content_length() const noexcept override { return length; }
     std::int64_t cost() noexcept override
@@ -376,11 +367,9 @@ struct FakeRequest final : petstore::service::Request {
     std::optional<petstore::api::Method> client_verb;  // if it is another one
     std::string uri = "/v1/pets";
     std::string arguments;
-    std::map<Header, std::string> headers{
-        {Header::authorization, std::string("Bearer ") + FakeWorker::kKey}};
-    std::optional<Header> repeated;
-    std::optional<std::string> own_key;  // in Settings::key_header
-    bool own_key_repeated = false;
+    std::map<std::string, std::string, std::less<>> headers{
+        {"Authorization", std::string("Bearer ") + FakeWorker::kKey}};
+    std::optional<std::string_view> repeated;
     std::int64_t length = -1;
     petstore::service::AddressWindow address{{60, 59, 1'700'000'060}, false};
     int counted = 0;  // in its address's window

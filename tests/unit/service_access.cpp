@@ -16,14 +16,15 @@ TEST_CASE("access: a key in a header of its own", "[service]")
     FakeClient client(worker, Method::get, kNothing);
     SECTION("counts instead of Authorization")
     {
-        client.request().headers[Header::authorization] = "Bearer token";
-        client.request().own_key = std::string(" \t") + FakeWorker::kKey + ' ';
+        client.request().headers["Authorization"] = "Bearer token";
+        client.request().headers["X-API-Key"] =
+            std::string(" \t") + FakeWorker::kKey + ' ';
         client.send_and_admit();
         CHECK(client.status == 404);
     }
     SECTION("also if it is wrong")
     {
-        client.request().own_key = "wrong";
+        client.request().headers["X-API-Key"] = "wrong";
         client.send();
         worker.reply_no_record();
         CHECK(client.status == 401);
@@ -31,7 +32,8 @@ TEST_CASE("access: a key in a header of its own", "[service]")
     }
     SECTION("is not of the form of Authorization")
     {
-        client.request().own_key = std::string("Bearer ") + FakeWorker::kKey;
+        client.request().headers["X-API-Key"] =
+            std::string("Bearer ") + FakeWorker::kKey;
         client.send();
         CHECK(client.status == 401);
         CHECK(client.state().key.refused.refusal == api::KeyRefusal::malformed);
@@ -43,7 +45,7 @@ TEST_CASE("access: a key in a header of its own", "[service]")
     }
     SECTION("must not be empty")
     {
-        client.request().own_key = "";
+        client.request().headers["X-API-Key"] = "";
         client.send();
         CHECK(client.status == 401);
         CHECK(client.state().error_code == "missing_api_key");
@@ -53,8 +55,8 @@ TEST_CASE("access: a key in a header of its own", "[service]")
     }
     SECTION("must not be repeated")
     {
-        client.request().own_key = FakeWorker::kKey;
-        client.request().own_key_repeated = true;
+        client.request().headers["X-API-Key"] = FakeWorker::kKey;
+        client.request().repeated = "X-API-Key";
         client.send();
         CHECK(client.status == 400);
         CHECK(client.state().error_code == "invalid_parameter");

@@ -298,7 +298,7 @@ TEST_CASE("a key that is not looked up is not refused", "[service]")
     SECTION("OPTIONS")
     {
         client.request().verb = Method::options;
-        client.request().headers.erase(Header::authorization);
+        client.request().headers.erase("Authorization");
         client.start();
         CHECK(client.status == 204);
     }
@@ -331,15 +331,15 @@ TEST_CASE("a request without an API key is refused without Redis", "[service]")
     FakeClient client(worker);
     SECTION("no header")
     {
-        client.request().headers.erase(Header::authorization);
+        client.request().headers.erase("Authorization");
     }
     SECTION("another scheme")
     {
-        client.request().headers[Header::authorization] = "Basic YTpi";
+        client.request().headers["Authorization"] = "Basic YTpi";
     }
     SECTION("an empty token")
     {
-        client.request().headers[Header::authorization] = "Bearer  ";
+        client.request().headers["Authorization"] = "Bearer  ";
     }
     client.start();
     CHECK(client.status == 401);
@@ -371,7 +371,7 @@ TEST_CASE("a malformed API key is refused without Redis", "[service]")
                                 // A wrong checksum.
                                 "petstore_" + std::string(49, 'a'));
     CAPTURE(token);
-    client.request().headers[Header::authorization] = "Bearer " + token;
+    client.request().headers["Authorization"] = "Bearer " + token;
     client.start();
     CHECK(client.status == 401);
     CHECK(client.body
@@ -433,7 +433,7 @@ TEST_CASE("requests without a key are limited by address where enforced",
     FakeWorker worker;
     worker.settings.enforce_address_limit = true;
     FakeClient client(worker);
-    client.request().headers.erase(Header::authorization);
+    client.request().headers.erase("Authorization");
     SECTION("below the limit")
     {
         client.start();

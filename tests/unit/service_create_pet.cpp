@@ -271,9 +271,9 @@ TEST_CASE("headers of a create are checked in order", "[service]")
     f.client.body_is_here = false;
     auto& request = f.client.request();
     request.length = 16385;
-    request.headers[Header::content_type] = "text/plain";
-    request.headers[Header::content_encoding] = "gzip";
-    request.headers[Header::idempotency_key] = "";
+    request.headers["Content-Type"] = "text/plain";
+    request.headers["Content-Encoding"] = "gzip";
+    request.headers["Idempotency-Key"] = "";
     SECTION("the size")
     {
         f.admit();
@@ -296,7 +296,7 @@ TEST_CASE("headers of a create are checked in order", "[service]")
     SECTION("then the encoding")
     {
         request.length = -1;
-        request.headers[Header::content_type] = "application/json";
+        request.headers["Content-Type"] = "application/json";
         f.admit();
         CHECK(f.client.status == 415);
         CHECK(f.client.body
@@ -306,8 +306,8 @@ TEST_CASE("headers of a create are checked in order", "[service]")
     SECTION("then the Idempotency-Key")
     {
         request.length = 0;
-        request.headers.erase(Header::content_type);
-        request.headers[Header::content_encoding] = GENERATE("Identity", "");
+        request.headers.erase("Content-Type");
+        request.headers["Content-Encoding"] = GENERATE("Identity", "");
         f.admit();
         CHECK(f.client.status == 400);
         CHECK(f.client.state().error_code == "invalid_parameter");
@@ -325,13 +325,13 @@ TEST_CASE("a repeated header of the body is refused", "[service]")
     auto& request = f.client.request();
     SECTION("Content-Type")
     {
-        request.headers[Header::content_type] = "application/json";
-        request.repeated = Header::content_type;
+        request.headers["Content-Type"] = "application/json";
+        request.repeated = "Content-Type";
     }
     SECTION("Content-Encoding")
     {
-        request.headers[Header::content_encoding] = "identity";
-        request.repeated = Header::content_encoding;
+        request.headers["Content-Encoding"] = "identity";
+        request.repeated = "Content-Encoding";
     }
     f.admit();
     CHECK(f.client.status == 415);
@@ -343,7 +343,7 @@ TEST_CASE("a body with a Content-Encoding is refused", "[service]")
         GENERATE(as<std::string>{}, "gzip", "br", "deflate, identity", "x");
     CAPTURE(coding);
     Fixture f;
-    f.client.request().headers[Header::content_encoding] = coding;
+    f.client.request().headers["Content-Encoding"] = coding;
     f.admit();
     CHECK(f.client.status == 415);
     CHECK(f.worker.idle());
@@ -355,24 +355,24 @@ TEST_CASE("an Idempotency-Key is one value of visible ASCII", "[service]")
     auto& request = f.client.request();
     SECTION("repeated")
     {
-        request.headers[Header::idempotency_key] = "x";
-        request.repeated = Header::idempotency_key;
+        request.headers["Idempotency-Key"] = "x";
+        request.repeated = "Idempotency-Key";
     }
     SECTION("too long")
     {
-        request.headers[Header::idempotency_key] = std::string(256, 'x');
+        request.headers["Idempotency-Key"] = std::string(256, 'x');
     }
     SECTION("with a space")
     {
-        request.headers[Header::idempotency_key] = "a b";
+        request.headers["Idempotency-Key"] = "a b";
     }
     SECTION("with a tab")
     {
-        request.headers[Header::idempotency_key] = "a\tb";
+        request.headers["Idempotency-Key"] = "a\tb";
     }
     SECTION("not ASCII")
     {
-        request.headers[Header::idempotency_key] = "\xC3\xA4";
+        request.headers["Idempotency-Key"] = "\xC3\xA4";
     }
     f.admit();
     CHECK(f.client.status == 400);
@@ -438,7 +438,7 @@ TEST_CASE("an Idempotency-Key is stored with the body's digest", "[service]")
 {
     Fixture f;
     const std::string key(255, '~');
-    f.client.request().headers[Header::idempotency_key] = key;
+    f.client.request().headers["Idempotency-Key"] = key;
     f.admit();
     REQUIRE(f.worker.open() == Names{"create_pets"});
     const auto& command = f.worker.link.commands[0];
@@ -457,7 +457,7 @@ TEST_CASE("an Idempotency-Key is stored with the body's digest", "[service]")
 TEST_CASE("a repeated request gets the first pet", "[service]")
 {
     Fixture f;
-    f.client.request().headers[Header::idempotency_key] = "x";
+    f.client.request().headers["Idempotency-Key"] = "x";
     f.admit();
     f.reply_known(2);
     CHECK(f.client.status == 201);
@@ -470,7 +470,7 @@ TEST_CASE("a repeated request gets the first pet", "[service]")
 TEST_CASE("the same Idempotency-Key with another body is refused", "[service]")
 {
     Fixture f;
-    f.client.request().headers[Header::idempotency_key] = "x";
+    f.client.request().headers["Idempotency-Key"] = "x";
     f.admit();
     f.reply_known(-1);
     CHECK(f.client.status == 422);
@@ -486,7 +486,7 @@ TEST_CASE("only the create itself goes over the durable link", "[service]")
     Fixture f;
     FakeLink durable;
     f.worker.durable_link = &durable;
-    f.client.request().headers[Header::idempotency_key] = "x";
+    f.client.request().headers["Idempotency-Key"] = "x";
     f.admit();
     CHECK(f.worker.idle());
     REQUIRE(durable.commands.size() == 1);
@@ -600,7 +600,7 @@ TEST_CASE("a create that Redis has not executed has not happened", "[service]")
 TEST_CASE("a create is sent once more with the script's text", "[service]")
 {
     Fixture f;
-    f.client.request().headers[Header::idempotency_key] = "x";
+    f.client.request().headers["Idempotency-Key"] = "x";
     f.admit();
     const auto first = f.worker.link.commands[0];
     f.worker.reply_to("create_pets", "-NOSCRIPT x\r\n");

@@ -151,8 +151,7 @@ TEST_CASE("another key of the account with other limits asks Redis",
 {
     Denied worker;
     FakeClient other(worker);
-    other.request().headers[service::Header::authorization] =
-        "Bearer another-key-of-a1";
+    other.request().headers["Authorization"] = "Bearer another-key-of-a1";
     other.start();
     worker.reply_record({{"id", "k2"}, {"plan", "pro"}});
     worker.link.end_iteration();
@@ -167,8 +166,7 @@ TEST_CASE("another key of the account with the same limits is denied too",
 {
     Denied worker;
     FakeClient other(worker);
-    other.request().headers[service::Header::authorization] =
-        "Bearer another-key-of-a1";
+    other.request().headers["Authorization"] = "Bearer another-key-of-a1";
     other.start();
     worker.reply_record(kTwoPerMinute);
     CHECK(other.status == 429);

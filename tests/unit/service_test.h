@@ -11,4 +11,3 @@ using Method = api::Method;
 using Names = FakeWorker::Names;
 using Rate = FakeClient::Rate;
 using redis::NoReply;
-using service::Header;

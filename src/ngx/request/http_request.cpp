@@ -11,41 +11,6 @@ namespace petstore::ngx {
 
 namespace {
 
-std::optional<service::Request::Field> field_of(const ngx_table_elt_t* header,
-                                                bool repeated = false) noexcept
-{
-    if (header == nullptr) {
-        return std::nullopt;
-    }
-    // nginx leaves a tab at the end, and in HTTP/2 spaces at either end.
-    return service::Request::Field{api::trimmed(ngx_base::view(header->value)),
-                                   repeated};
-}
-
-api::Method method_of(const ngx_http_request_t* r) noexcept
-{
-    switch (r->method) {
-    case NGX_HTTP_GET:
-        return api::Method::get;
-    case NGX_HTTP_HEAD:
-        return api::Method::head;
-    case NGX_HTTP_POST:
-        return api::Method::post;
-    case NGX_HTTP_PUT:
-        return api::Method::put;
-    case NGX_HTTP_PATCH:
-        return api::Method::patch;
-    case NGX_HTTP_DELETE:
-        return api::Method::del;
-    case NGX_HTTP_OPTIONS:
-        return api::Method::options;
-    case NGX_HTTP_TRACE:
-        return api::Method::trace;
-    default:
-        return api::Method::other;
-    }
-}
-
 api::Method method_named(std::string_view name) noexcept
 {
     return name == "GET"       ? api::Method::get
@@ -63,7 +28,7 @@ api::Method method_named(std::string_view name) noexcept
 
 api::Method HttpRequest::method() const noexcept
 {
-    return method_of(r_);
+    return method_named(ngx_base::view(r_->method_name));
 }
 
 // nginx changes the method when it redirects the request, but never the request
@@ -85,39 +50,20 @@ std::string_view HttpRequest::query() const noexcept
 }
 
 std::optional<service::Request::Field>
-HttpRequest::header(service::Header name) const noexcept
+HttpRequest::header(std::string_view name) const noexcept
 {
-    const auto searched = [this](std::string_view header_name) {
-        bool repeated = false;
-        const auto* header = find_header(r_, header_name, repeated);
-        return field_of(header, repeated);
-    };
-    switch (name) {
-    case service::Header::authorization:
-        return field_of(r_->headers_in.authorization);
-    case service::Header::content_type:
-        return searched("Content-Type");
-    case service::Header::content_encoding:
-        return searched("Content-Encoding");
-    case service::Header::idempotency_key:
-        return searched("Idempotency-Key");
-    case service::Header::if_match:
-        return field_of(r_->headers_in.if_match);
-    case service::Header::if_none_match:
-        return field_of(r_->headers_in.if_none_match);
-    }
-    return std::nullopt;
-}
-
-std::optional<service::Request::Field> HttpRequest::key_header() const noexcept
-{
-    const std::string& name = conf_.service.key_header;
-    if (name.empty()) {
+    const auto& in = r_->headers_in;
+    bool repeated = false;
+    const ngx_table_elt_t* const line =
+        name == "Authorization"   ? in.authorization
+        : name == "If-Match"      ? in.if_match
+        : name == "If-None-Match" ? in.if_none_match
+                                  : find_header(r_, name, repeated);
+    if (line == nullptr) {
         return std::nullopt;
     }
-    bool repeated = false;
-    const auto* header = find_header(r_, name, repeated);
-    return field_of(header, repeated);
+    // nginx leaves a tab at the end, and in HTTP/2 spaces at either end.
+    return Field{api::trimmed(ngx_base::view(line->value)), repeated};
 }
 
 std::int64_t HttpRequest::content_length() const noexcept

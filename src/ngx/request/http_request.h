@@ -20,8 +20,7 @@ public:
     api::Method client_method() const noexcept override;
     std::string_view path() const noexcept override;
     std::string_view query() const noexcept override;
-    std::optional<Field> header(service::Header name) const noexcept override;
-    std::optional<Field> key_header() const noexcept override;
+    std::optional<Field> header(std::string_view name) const noexcept override;
     std::int64_t content_length() const noexcept override;
     std::int64_t cost() noexcept override;
     service::AddressWindow count_address() noexcept override;
