@@ -63,28 +63,27 @@ bool is_route_name(std::string_view name) noexcept
 }
 
 // Not a name in any case, because petstore_guard takes "OFF" for "off".
-bool is_off(const ngx_str_t& value) noexcept
+bool is_off(std::string_view text) noexcept
 {
-    return api::equals_ignoring_case(ngx_base::view(value), "off");
+    return api::equals_ignoring_case(text, "off");
+}
+
+bool is_method(std::string_view text) noexcept
+{
+    return text == "method";
 }
 
 }  // namespace
 
-char* set_realm(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
-{
-    auto& loc = *static_cast<LocConf*>(conf);
-    if (loc.realm.data != nullptr) {
-        return kDuplicate;
-    }
-    const ngx_str_t& text = arguments(cf)[1];
-    if (!is_realm(ngx_base::view(text))) {
-        return refuse_value(
-            cf, text,
-            "1 to 64 printable ASCII characters without quotation marks and backslashes");
-    }
-    loc.realm = text;
-    return kConfOk;
-}
+TextRule realm_rule = {
+    nullptr, is_realm,
+    "1 to 64 printable ASCII characters without quotation marks and backslashes"};
+TextRule scope_rule = {
+    is_method, api::is_scope,
+    "\"method\", or 1 to 64 lower-case letters, digits, \":\", \".\", \"_\" and \"-\""};
+TextRule route_rule = {
+    is_off, is_route_name,
+    "a name of 1 to 64 letters, digits, \"_\", \"-\", \".\", \":\" and \"/\", or \"off\""};
 
 char* set_key_header(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
 {
@@ -94,7 +93,7 @@ char* set_key_header(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
             return kDuplicate;
         }
         ngx_str_t name = arguments(cf)[1];
-        if (is_off(name)) {
+        if (is_off(ngx_base::view(name))) {
             name.len = 0;
         } else if (!is_header_name(ngx_base::view(name))) {
             return refuse_value(
@@ -115,24 +114,6 @@ char* set_key_header(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
         loc.key_header = name;
         return kConfOk;
     });
-}
-
-char* set_scope(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
-{
-    auto& loc = *static_cast<LocConf*>(conf);
-    if (loc.scope.data != nullptr) {
-        return kDuplicate;
-    }
-    ngx_str_t name = arguments(cf)[1];
-    if (ngx_base::view(name) == "method") {
-        name.len = 0;
-    } else if (!api::is_scope(ngx_base::view(name))) {
-        return refuse_value(
-            cf, name,
-            "\"method\", or 1 to 64 lower-case letters, digits, \":\", \".\", \"_\" and \"-\"");
-    }
-    loc.scope = name;
-    return kConfOk;
 }
 
 char* set_allow_plans(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
@@ -160,24 +141,6 @@ char* set_allow_plans(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
         loc.allow_plans = std::move(plans);
         return kConfOk;
     });
-}
-
-char* set_route(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
-{
-    auto& loc = *static_cast<LocConf*>(conf);
-    if (loc.route.data != nullptr) {
-        return kDuplicate;
-    }
-    ngx_str_t name = arguments(cf)[1];
-    if (is_off(name)) {
-        name.len = 0;
-    } else if (!is_route_name(ngx_base::view(name))) {
-        return refuse_value(
-            cf, name,
-            "a name of 1 to 64 letters, digits, \"_\", \"-\", \".\", \":\" and \"/\", or \"off\"");
-    }
-    loc.route = name;
-    return kConfOk;
 }
 
 void merge_access(const LocConf& prev, LocConf& conf, MainConf& main)

@@ -22,8 +22,6 @@
 
 namespace petstore::ngx {
 
-inline constexpr api::BanPolicy kDefaultBan;
-
 // The Redis and prefix of a location. Locations with the same settings share
 // one storage with its connections and caches.
 struct StorageSettings {
@@ -204,11 +202,6 @@ struct LocConfBase {
     ngx_uint_t limit_headers = NGX_CONF_UNSET_UINT;
     ngx_int_t anonymous_limit = NGX_CONF_UNSET;
     ngx_flag_t anonymous_enforce = NGX_CONF_UNSET;
-    ngx_flag_t ban = NGX_CONF_UNSET;
-    ngx_int_t ban_threshold = NGX_CONF_UNSET;
-    ngx_int_t ban_window = NGX_CONF_UNSET;
-    ngx_int_t ban_duration = NGX_CONF_UNSET;
-    ngx_int_t ban_max = NGX_CONF_UNSET;
 };
 
 struct LocConf : LocConfBase {
@@ -233,6 +226,7 @@ struct LocConf : LocConfBase {
     std::shared_ptr<const std::vector<std::string>> allow_plans;
 
     std::optional<redis::Durability> durability;
+    std::optional<api::BanPolicy> ban;
 
     // Merging computes these from the values above.
     bool own_guard = false;          // its own, not inherited
@@ -276,13 +270,24 @@ extern SizeRange body_sizes;
 extern SizeRange zone_sizes;
 extern SizeRange worker_memory_sizes;
 
+// What set_text() accepts, likewise.
+struct TextRule {
+    // Whether the text stands for none; nullptr if no text does.
+    bool (*is_none)(std::string_view text) noexcept;
+    bool (*is_valid)(std::string_view text) noexcept;
+    const char* accepted;  // completes "it must be"
+};
+extern TextRule realm_rule;
+extern TextRule scope_rule;
+extern TextRule route_rule;
+extern TextRule prefix_rule;
+
 // Setters whose errors quote the invalid value and name what is accepted.
 using Setter = char*(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
-Setter set_tls_flag, set_tls_text, set_time, set_size, set_choice, set_petstore,
-    set_usage, set_admin, set_status, set_health, set_guard, set_redis,
-    set_durability, set_limit_redis, set_positioned_text, set_prefix,
+Setter set_tls_flag, set_tls_text, set_text, set_time, set_size, set_choice,
+    set_petstore, set_usage, set_admin, set_status, set_health, set_guard,
+    set_redis, set_durability, set_limit_redis, set_positioned_text,
     set_base_url, set_get_sunset, set_cors, set_plan, set_cost, set_ban,
-    set_anonymous_limit, set_realm, set_key_header, set_scope, set_allow_plans,
-    set_route;
+    set_anonymous_limit, set_key_header, set_allow_plans;
 
 }  // namespace petstore::ngx

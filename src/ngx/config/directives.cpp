@@ -15,6 +15,13 @@ namespace petstore::ngx {
 
 namespace {
 
+// The member that the directive sets.
+template <typename T>
+T& field_of(const ngx_command_t* cmd, void* conf) noexcept
+{
+    return *reinterpret_cast<T*>(static_cast<char*>(conf) + cmd->offset);
+}
+
 // A size as nginx parses it, such as "32k".
 struct SizeText {
     explicit SizeText(off_t size) noexcept
@@ -128,8 +135,7 @@ char* set_time(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept
 {
     constexpr ngx_int_t kMost = api::kDaySeconds * 1000;
     constexpr ngx_int_t kUsual = 60'000;
-    auto& field =
-        *reinterpret_cast<ngx_msec_t*>(static_cast<char*>(conf) + cmd->offset);
+    auto& field = field_of<ngx_msec_t>(cmd, conf);
     if (field != NGX_CONF_UNSET_MSEC) {
         return kDuplicate;
     }
@@ -152,8 +158,7 @@ char* set_time(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept
 char* set_size(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept
 {
     const auto& range = *static_cast<const SizeRange*>(cmd->post);
-    auto& field =
-        *reinterpret_cast<size_t*>(static_cast<char*>(conf) + cmd->offset);
+    auto& field = field_of<size_t>(cmd, conf);
     if (field != NGX_CONF_UNSET_SIZE) {
         return kDuplicate;
     }
@@ -175,8 +180,7 @@ char* set_size(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept
 char* set_choice(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept
 {
     return conf_guarded(cf, [&]() -> char* {
-        auto& field = *reinterpret_cast<ngx_uint_t*>(static_cast<char*>(conf)
-                                                     + cmd->offset);
+        auto& field = field_of<ngx_uint_t>(cmd, conf);
         if (field != NGX_CONF_UNSET_UINT) {
             return kDuplicate;
         }
@@ -193,6 +197,30 @@ char* set_choice(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept
         }
         return refuse_value(cf, argument, ("one of " + names).c_str());
     });
+}
+
+TextRule prefix_rule = {nullptr,
+                        [](std::string_view text) noexcept {
+                            return store::Schema::prefix_problem(text)
+                                   == nullptr;
+                        },
+                        "1 to 32 letters, digits, \"_\", \"-\" or \".\""};
+
+char* set_text(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept
+{
+    const auto& rule = *static_cast<const TextRule*>(cmd->post);
+    auto& field = field_of<ngx_str_t>(cmd, conf);
+    if (field.data != nullptr) {
+        return kDuplicate;
+    }
+    ngx_str_t text = arguments(cf)[1];
+    if (rule.is_none != nullptr && rule.is_none(ngx_base::view(text))) {
+        text.len = 0;
+    } else if (!rule.is_valid(ngx_base::view(text))) {
+        return refuse_value(cf, text, rule.accepted);
+    }
+    field = text;
+    return kConfOk;
 }
 
 char* set_petstore(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
@@ -296,27 +324,11 @@ char* set_guard(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept
 char* set_positioned_text(ngx_conf_t* cf, ngx_command_t* cmd,
                           void* conf) noexcept
 {
-    auto& field = *reinterpret_cast<PositionedText*>(static_cast<char*>(conf)
-                                                     + cmd->offset);
+    auto& field = field_of<PositionedText>(cmd, conf);
     if (field.text.data != nullptr) {
         return kDuplicate;
     }
     field = {arguments(cf)[1], current_position(cf)};
-    return kConfOk;
-}
-
-char* set_prefix(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
-{
-    auto& loc = *static_cast<LocConf*>(conf);
-    if (loc.prefix.data != nullptr) {
-        return kDuplicate;
-    }
-    const ngx_str_t& name = arguments(cf)[1];
-    if (store::Schema::prefix_problem(ngx_base::view(name)) != nullptr) {
-        return refuse_value(cf, name,
-                            "1 to 32 letters, digits, \"_\", \"-\" or \".\"");
-    }
-    loc.prefix = name;
     return kConfOk;
 }
 

@@ -38,25 +38,15 @@ void merge_cost(const LocConf& prev, LocConf& conf, MainConf& main) noexcept
     }
 }
 
-void merge_ban(const LocConf& prev, LocConf& conf) noexcept
-{
-    ngx_conf_merge_value(conf.ban, prev.ban, 1);
-    ngx_conf_merge_value(conf.ban_threshold, prev.ban_threshold,
-                         kDefaultBan.threshold);
-    ngx_conf_merge_value(conf.ban_window, prev.ban_window, kDefaultBan.window);
-    ngx_conf_merge_value(conf.ban_duration, prev.ban_duration,
-                         kDefaultBan.duration);
-    ngx_conf_merge_value(conf.ban_max, prev.ban_max, kDefaultBan.max);
-    conf.service.ban = {conf.ban != 0, conf.ban_threshold, conf.ban_window,
-                        conf.ban_duration, conf.ban_max};
-}
-
 }  // namespace
 
 void merge_limits(const LocConf& prev, LocConf& conf, MainConf& main) noexcept
 {
     merge_cost(prev, conf, main);
-    merge_ban(prev, conf);
+    if (!conf.ban) {
+        conf.ban = prev.ban;
+    }
+    conf.service.ban = conf.ban.value_or(api::BanPolicy());
     ngx_conf_merge_value(conf.limit_dry_run, prev.limit_dry_run, 0);
     ngx_conf_merge_uint_value(conf.limit_headers, prev.limit_headers,
                               kHeadersStandard);
@@ -127,18 +117,17 @@ char* set_ban(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
 {
     return conf_guarded(cf, [&]() -> char* {
         auto& loc = *static_cast<LocConf*>(conf);
-        if (loc.ban != NGX_CONF_UNSET) {
+        if (loc.ban) {
             return kDuplicate;
         }
-        loc.ban =
-            cf->args->nelts == 2 && ngx_base::view(arguments(cf)[1]) == "off"
-                ? 0
-                : 1;
+        api::BanPolicy& ban = loc.ban.emplace();
+        ban.enabled =
+            cf->args->nelts != 2 || ngx_base::view(arguments(cf)[1]) != "off";
         Parameters::Value threshold;
         Parameters::Value window;
         Parameters::Value duration;
         Parameters::Value max;
-        if (loc.ban
+        if (ban.enabled
             && !Parameters(cf).each(
                 1,
                 "\"off\" alone, \"threshold=N\", \"window=TIME\", \"duration=TIME\" or \"max=TIME\"",
@@ -152,16 +141,15 @@ char* set_ban(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
         }
         // A directive is a complete policy: omitted parameters are not
         // inherited.
-        loc.ban_threshold = threshold.value_or(kDefaultBan.threshold);
-        loc.ban_window = window.value_or(kDefaultBan.window);
-        loc.ban_duration = duration.value_or(kDefaultBan.duration);
-        loc.ban_max = max.value_or(
-            std::max<std::int64_t>(kDefaultBan.max, loc.ban_duration));
-        if (loc.ban_max < loc.ban_duration) {
+        ban.threshold = threshold.value_or(ban.threshold);
+        ban.window = window.value_or(ban.window);
+        ban.duration = duration.value_or(ban.duration);
+        ban.max = max.value_or(std::max(ban.max, ban.duration));
+        if (ban.max < ban.duration) {
             return refuse(
                 cf,
-                "\"max\" of %is in \"petstore_ban\" directive is less than \"duration\", which is %is",
-                loc.ban_max, loc.ban_duration);
+                "\"max\" of %Ls in \"petstore_ban\" directive is less than \"duration\", which is %Ls",
+                ban.max, ban.duration);
         }
         return kConfOk;
     });
