@@ -1,10 +1,12 @@
 #include "health.h"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "../module.h"
 #include "../nginx/handlers.h"
+#include "../nginx/pool.h"
 #include "../worker/worker.h"
 #include "plain_response.h"
 
@@ -97,9 +99,9 @@ void Readiness::add(redis::Link& link, std::string key,
     }
 }
 
-void Readiness::ask(Waiter& waiter)
+void Readiness::ask(ReadyRequest& request)
 {
-    waiters_.push_back(&waiter);
+    waiting_.push_back(&request);
     if (outstanding_ != 0) {
         return;
     }
@@ -110,10 +112,10 @@ void Readiness::ask(Waiter& waiter)
     begin();
 }
 
-void Readiness::forget(Waiter& waiter) noexcept
+void Readiness::forget(ReadyRequest& request) noexcept
 {
-    waiters_.erase(std::remove(waiters_.begin(), waiters_.end(), &waiter),
-                   waiters_.end());
+    waiting_.erase(std::remove(waiting_.begin(), waiting_.end(), &request),
+                   waiting_.end());
 }
 
 void Readiness::begin() noexcept
@@ -146,10 +148,10 @@ void Readiness::end(bool ready) noexcept
 
 void Readiness::report() noexcept
 {
-    while (known_ && !waiters_.empty()) {
-        Waiter* const waiter = waiters_.back();
-        waiters_.pop_back();
-        waiter->on_ready(ready_);
+    while (known_ && !waiting_.empty()) {
+        ReadyRequest* const request = waiting_.back();
+        waiting_.pop_back();
+        request->on_ready(ready_);
     }
 }
 
@@ -196,18 +198,16 @@ ngx_int_t ready_handler(ngx_http_request_t* r) noexcept
         return rc;
     }
     return run_handler(r, [r]() -> ngx_int_t {
-        ngx_http_cleanup_t* cleanup = ngx_http_cleanup_add(r, 0);
+        // Not one of the pool, which may outlive a request that nginx ends.
+        auto* cleanup = ngx_http_cleanup_add(r, sizeof(ReadyRequest));
         Worker* worker = Worker::current();
         if (cleanup == nullptr || worker == nullptr) {
             return NGX_HTTP_INTERNAL_SERVER_ERROR;
         }
-        auto& request = worker->ready_requests.start(r, worker->readiness());
-        cleanup->data = &request;
-        cleanup->handler = [](void* data) {
-            Worker::current()->ready_requests.end(
-                *static_cast<ReadyRequest*>(data));
-        };
-        return request.run();
+        auto* request =
+            new (cleanup->data) ReadyRequest(r, worker->readiness());
+        cleanup->handler = destroy_in_pool<ReadyRequest>;
+        return request->run();
     });
 }
 

@@ -7,27 +7,18 @@
 
 #include "../../ngx_base/ngx.h"
 #include "../../ngx_base/timer.h"
-#include "../../redis/in_flight.h"
 #include "../../redis/link.h"
 #include "../../store/schema.h"
 #include "../request/suspension.h"
 
 namespace petstore::ngx {
 
+class ReadyRequest;
+
 // Checks whether the Redis servers of this worker answer, at most once per
 // second. Owned by the Worker.
 class Readiness {
 public:
-    // Waits for a check. on_ready() is called once, unless forget() is called
-    // first.
-    class Waiter {
-    public:
-        virtual void on_ready(bool ready) noexcept = 0;
-
-    protected:
-        ~Waiter() = default;
-    };
-
     // `log` must outlive this object.
     explicit Readiness(ngx_log_t& log) noexcept;
     ~Readiness();
@@ -39,10 +30,11 @@ public:
     // std::bad_alloc.
     void add(redis::Link& link, std::string key, const store::Schema& schema);
 
-    // Calls the waiter in this or a later event-loop iteration, but not before
-    // it returns. Throws std::bad_alloc.
-    void ask(Waiter& waiter);
-    void forget(Waiter& waiter) noexcept;
+    // Calls on_ready() once, in this or a later event-loop iteration but not
+    // before this returns, unless forget() is called first. Throws
+    // std::bad_alloc.
+    void ask(ReadyRequest& request);
+    void forget(ReadyRequest& request) noexcept;
 
 private:
     class Check;
@@ -52,7 +44,7 @@ private:
     void report() noexcept;
 
     std::vector<std::unique_ptr<Check>> checks_;
-    std::vector<Waiter*> waiters_;
+    std::vector<ReadyRequest*> waiting_;
     std::size_t outstanding_ = 0;
     bool known_ = false;
     bool ready_ = false;  // so far, while checks are outstanding
@@ -60,20 +52,20 @@ private:
     ngx_base::PostedEvent<Readiness, &Readiness::report> result_;
 };
 
-// A request to `petstore_health ready`. Owned by the Worker until nginx frees
-// the request.
-class ReadyRequest final : public redis::InFlight<ReadyRequest>::Item,
-                           private Readiness::Waiter {
+// A request to `petstore_health ready`. In its pool, until nginx frees it.
+class ReadyRequest {
 public:
     ReadyRequest(ngx_http_request_t* r, Readiness& readiness) noexcept;
     ~ReadyRequest();
+    ReadyRequest(const ReadyRequest&) = delete;
+    ReadyRequest& operator=(const ReadyRequest&) = delete;
 
     // Returns the content handler's result.
     ngx_int_t run();
 
-private:
-    void on_ready(bool ready) noexcept override;
+    void on_ready(bool ready) noexcept;
 
+private:
     ngx_http_request_t* const r_;
     ngx_connection_t* const connection_;
     Readiness& readiness_;

@@ -146,7 +146,6 @@ public:
     redis::InFlight<GuardedRequest> guarded_requests;
     redis::InFlight<ContentRequest<service::GetUsage>> usage_requests;
     redis::InFlight<ContentRequest<service::AdminApiRequest>> admin_requests;
-    redis::InFlight<ReadyRequest> ready_requests;
 };
 
 }  // namespace petstore::ngx
