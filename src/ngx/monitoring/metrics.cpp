@@ -287,13 +287,6 @@ void WorkerMetrics::add_host(const store::HostView& host) noexcept
     }
 }
 
-std::unique_ptr<store::LabelReader>
-WorkerMetrics::label_reader(redis::Link& link, const store::Schema& schema)
-{
-    store::Labels& labels = *this;
-    return std::make_unique<store::LabelReader>(link, schema, labels);
-}
-
 void WorkerMetrics::read_labels(const LabelReaders& readers) noexcept
 {
     if (busy_ == nullptr) {

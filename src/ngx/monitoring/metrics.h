@@ -22,7 +22,7 @@ struct RequestInfo;
 
 // This worker's metrics. It has its own slot in the zone while it lives, unless
 // the zone is too small for all workers.
-class WorkerMetrics final : public metrics::RedisMeters, private store::Labels {
+class WorkerMetrics final : public metrics::RedisMeters, public store::Labels {
 public:
     // `zone` must outlive this object. Throws std::bad_alloc.
     WorkerMetrics(const Zone& zone, const MainConf& conf, ngx_log_t& log);
@@ -36,14 +36,13 @@ public:
     metrics::Counter& damaged_data() noexcept { return slot_->damaged_data; }
     void add_host(const store::HostView& host) noexcept;
 
-    using LabelReaders = std::vector<std::unique_ptr<store::LabelReader>>;
-    std::unique_ptr<store::LabelReader>
-    label_reader(redis::Link& link, const store::Schema& schema);
-
     // Reads the labels of busy accounts that are not known yet, or may have
     // changed. The table does not record the store of an account, so every
     // reader tries.
+    using LabelReaders = std::vector<std::unique_ptr<store::LabelReader>>;
     void read_labels(const LabelReaders& readers) noexcept;
+    void on_label(std::string_view account,
+                  std::string_view label) noexcept override;
 
     // Counts a client's request that is being logged. If it was not in a
     // location of the service but its subrequests were, their verdict counts.
@@ -71,9 +70,6 @@ private:
     std::unique_ptr<metrics::Process> local_process_;
     std::unique_ptr<metrics::Slot> local_slot_;
     std::vector<std::pair<std::string, std::size_t>> plans_;  // name, index
-    void on_label(std::string_view account,
-                  std::string_view label) noexcept override;
-
     unsigned uncounted_ = 0;  // requests of accounts not among the busiest
     std::vector<std::size_t> routes_;  // places, by index in MainConf::routes
 };

@@ -55,41 +55,41 @@ api::NamedLimits configured_plans(const MainConf& conf)
 }  // namespace
 
 WorkerStorage::WorkerStorage(const StorageSettings& settings,
-                             const MainConf& conf, redis::Link& accounts,
+                             const MainConf& conf, redis::Link& accounts_redis,
                              redis::Link& catalogue,
                              redis::Scheduler& scheduler,
                              const store::Clock& clock, WorkerMetrics& metrics,
-                             ngx_log_t& log)
-    : log_(log, metrics,
-           {metrics.meter(conf.nodes[settings.limit_node].name).redis,
-            metrics.meter(conf.nodes[settings.node].name).redis}),
-      report_alarm_(&log, false),  // a quitting worker reports its denials
-      limits_(&accounts == &catalogue
-                  ? nullptr
-                  : std::make_unique<store::LimitsLink>(
-                      accounts, catalogue,
-                      store::Schema(settings.prefix).limits_marker(), clock,
-                      log_)),
-      accounts_(limits_ ? *limits_ : accounts),
-      storage_(settings.prefix,
-               {accounts_, catalogue, scheduler, clock, report_alarm_, log_,
-                metrics.caches(), conf.plans},
-               store::MemoryShares(conf.worker_memory))
+                             ngx_log_t& worker_log)
+    : log(worker_log, metrics,
+          {metrics.meter(conf.nodes[settings.limit_node].name).redis,
+           metrics.meter(conf.nodes[settings.node].name).redis}),
+      report_alarm(&worker_log, false),  // a quitting worker reports denials
+      limits(&accounts_redis == &catalogue
+                 ? nullptr
+                 : std::make_unique<store::LimitsLink>(
+                     accounts_redis, catalogue,
+                     store::Schema(settings.prefix).limits_marker(), clock,
+                     log)),
+      accounts(limits ? *limits : accounts_redis),
+      storage(settings.prefix,
+              {accounts, catalogue, scheduler, clock, report_alarm, log,
+               metrics.caches(), conf.plans},
+              store::MemoryShares(conf.worker_memory))
 {}
 
 WorkerAdmin::WorkerAdmin(WorkerStorage& storage, redis::Link& accounts,
                          redis::Link& keys, const store::Clock& clock,
                          ngx_log_t& log)
-    : alarm_(&log, false),  // requests wait for it
-      limits_(&accounts == &keys
-                  ? nullptr
-                  : std::make_unique<store::LimitsLink>(
-                      accounts, keys, storage.storage().schema.limits_marker(),
-                      clock, storage.log())),
-      store_{storage.storage().schema,
-             {keys, limits_ ? *limits_ : accounts, storage.storage().schema},
-             clock,
-             service::Pauses(alarm_)}
+    : alarm(&log, false),  // requests wait for it
+      limits(&accounts == &keys
+                 ? nullptr
+                 : std::make_unique<store::LimitsLink>(
+                     accounts, keys, storage.storage.schema.limits_marker(),
+                     clock, storage.log)),
+      store{storage.storage.schema,
+            {keys, limits ? *limits : accounts, storage.storage.schema},
+            clock,
+            service::Pauses(alarm)}
 {}
 
 Worker::Worker(const MainConf& conf, ngx_log_t& log)
@@ -115,10 +115,10 @@ Worker::Worker(const MainConf& conf, ngx_log_t& log)
         storages_.push_back(std::make_unique<WorkerStorage>(
             settings, conf, *links_[settings.limit_node],
             *links_[settings.node], scheduler_, nginx_clock, metrics_, log));
-        store::Storage& storage = storages_.back()->storage();
+        store::Storage& storage = storages_.back()->storage;
         readiness_.add(storage.catalogue_link, storage.schema.pet_count(),
                        storage.schema);
-        redis::Link& accounts = storages_.back()->accounts();
+        redis::Link& accounts = storages_.back()->accounts;
         if (&accounts != &storage.catalogue_link) {
             readiness_.add(accounts, storage.schema.limits_marker(),
                            storage.schema);
@@ -158,33 +158,30 @@ Worker::addresses_of(const ngx_redis::NodeSettings& settings,
                                                           *watches_[i], &log);
 }
 
+template <typename Visit>
+void Worker::for_each_node(Visit visit)
+{
+    const auto each = [&](const auto& nodes) {
+        for (const auto& node : nodes) {
+            visit(*node);
+        }
+    };
+    each(nodes_);
+    each(clusters_);
+    each(durables_);
+}
+
 // Closes the nodes first: pending commands still use their storage when they
 // fail.
 Worker::~Worker()
 {
-    for (const auto& node : nodes_) {
-        node->close();
-    }
-    for (const auto& cluster : clusters_) {
-        cluster->close();
-    }
-    for (const auto& node : durables_) {
-        node->close();
-    }
+    for_each_node([](auto& node) { node.close(); });
     scheduler_.run();
 }
 
 void Worker::warm_up() noexcept
 {
-    for (const auto& node : nodes_) {
-        node->warm_up();
-    }
-    for (const auto& cluster : clusters_) {
-        cluster->warm_up();
-    }
-    for (const auto& node : durables_) {
-        node->warm_up();
-    }
+    for_each_node([](auto& node) { node.warm_up(); });
 }
 
 void Worker::start_host_tasks(const MainConf& conf, const ngx_cycle_t& cycle)
@@ -194,14 +191,14 @@ void Worker::start_host_tasks(const MainConf& conf, const ngx_cycle_t& cycle)
                               api::build_version()};
     const api::NamedLimits plans = configured_plans(conf);
     for (const auto& storage : storages_) {
-        const store::Storage& of = storage->storage();
+        const store::Storage& of = storage->storage;
         publishers_.push_back(std::make_unique<store::PlanPublisher>(
             of.catalogue_link, of.schema, nginx_clock, host, plans,
-            storage->log()));
-        label_readers_.push_back(
-            metrics_.label_reader(of.catalogue_link, of.schema));
+            storage->log));
+        label_readers_.push_back(std::make_unique<store::LabelReader>(
+            of.catalogue_link, of.schema, metrics_));
         probes_.push_back(std::make_unique<store::UsageProbe>(
-            storage->accounts(), of.schema, storage->log()));
+            storage->accounts, of.schema, storage->log));
     }
     host_tasks_.start(0);
 }

@@ -26,41 +26,30 @@
 namespace petstore::ngx {
 
 // A storage with its log and alarm.
-class WorkerStorage {
-public:
+struct WorkerStorage {
     WorkerStorage(const StorageSettings& settings, const MainConf& conf,
-                  redis::Link& accounts, redis::Link& catalogue,
+                  redis::Link& accounts_redis, redis::Link& catalogue,
                   redis::Scheduler& scheduler, const store::Clock& clock,
-                  WorkerMetrics& metrics, ngx_log_t& log);
+                  WorkerMetrics& metrics, ngx_log_t& worker_log);
 
-    store::Storage& storage() noexcept { return storage_; }
-    StoreLog& log() noexcept { return log_; }
-
-    redis::Link& accounts() noexcept { return accounts_; }
-
-private:
-    StoreLog log_;
-    ngx_redis::EventLoopAlarm report_alarm_;
-    const std::unique_ptr<store::LimitsLink> limits_;  // with two Redis
-    redis::Link& accounts_;  // that of the accounts' Redis, or *limits_
-    store::Storage storage_;
+    StoreLog log;
+    ngx_redis::EventLoopAlarm report_alarm;
+    const std::unique_ptr<store::LimitsLink> limits;  // with two Redis
+    redis::Link& accounts;  // that of the accounts' Redis, or *limits
+    store::Storage storage;
 };
 
 // What an admin API needs beside its storage.
-class WorkerAdmin {
-public:
+struct WorkerAdmin {
     // `accounts` and `keys` are the links to the Redis of these, with the
     // rights of the admin API; `storage` has the log, and must outlive this
     // object.
     WorkerAdmin(WorkerStorage& storage, redis::Link& accounts,
                 redis::Link& keys, const store::Clock& clock, ngx_log_t& log);
 
-    service::AdminStore& store() noexcept { return store_; }
-
-private:
-    ngx_redis::EventLoopAlarm alarm_;
-    const std::unique_ptr<store::LimitsLink> limits_;  // with two Redis
-    service::AdminStore store_;
+    ngx_redis::EventLoopAlarm alarm;
+    const std::unique_ptr<store::LimitsLink> limits;  // with two Redis
+    service::AdminStore store;
 };
 
 // Everything in a worker process that outlives a request: its Redis connections
@@ -76,13 +65,13 @@ public:
     // `index` is an index in MainConf::storages.
     store::Storage& storage(std::size_t index) noexcept
     {
-        return storages_[index]->storage();
+        return storages_[index]->storage;
     }
 
     // `index` is an index in MainConf::admins.
     service::AdminStore& admin(std::size_t index) noexcept
     {
-        return admins_[index]->store();
+        return admins_[index]->store;
     }
 
     WorkerMetrics& metrics() noexcept { return metrics_; }
@@ -114,6 +103,8 @@ private:
     std::unique_ptr<ngx_redis::AddressSource>
     addresses_of(const ngx_redis::NodeSettings& settings, const MainConf& conf,
                  ngx_log_t& log);
+    template <typename Visit>
+    void for_each_node(Visit visit);
     void warm_up() noexcept;
     // What one worker does for the whole host.
     void start_host_tasks(const MainConf& conf, const ngx_cycle_t& cycle);
