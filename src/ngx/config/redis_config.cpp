@@ -170,7 +170,7 @@ std::optional<std::size_t> choose_node(ngx_conf_t* cf, MainConf& main,
                                        const LocConf& conf,
                                        const redis::Deployment& deployment,
                                        const SourcePosition& position,
-                                       Rights rights = Rights::worker)
+                                       Rights rights)
 {
     ngx_redis::NodeSettings node;
     node.name = deployment.display();
@@ -191,6 +191,25 @@ std::optional<std::size_t> choose_node(ngx_conf_t* cf, MainConf& main,
                                                        : conf.guard_position;
     const ReportAt at(cf, position.known() ? position : otherwise);
     return find_node(cf, main, conf, deployment, std::move(node));
+}
+
+// Chooses those of `settings`, of both directives: the same one if they name
+// the same Redis. False likewise.
+template <typename Settings>
+bool choose_nodes(ngx_conf_t* cf, MainConf& main, const LocConf& conf,
+                  Rights rights, Settings& settings)
+{
+    const auto node =
+        choose_node(cf, main, conf, *conf.redis, conf.redis_position, rights);
+    const auto limit_node = node && conf.limit_redis
+                                ? choose_node(cf, main, conf, *conf.limit_redis,
+                                              conf.limit_redis_position, rights)
+                                : node;
+    if (limit_node) {
+        settings.node = *node;
+        settings.limit_node = *limit_node;
+    }
+    return limit_node.has_value();
 }
 
 }  // namespace
@@ -223,48 +242,22 @@ void merge_redis(const LocConf& prev, LocConf& conf)
 
 bool choose_storage(ngx_conf_t* cf, MainConf& main, LocConf& conf)
 {
-    const auto node =
-        choose_node(cf, main, conf, *conf.redis, conf.redis_position);
-    if (!node) {
+    StorageSettings wanted{0, 0, std::string(ngx_base::view(conf.prefix))};
+    if (!choose_nodes(cf, main, conf, Rights::worker, wanted)) {
         return false;
     }
-    // The same node if both directives name the same Redis.
-    const auto limit_node = conf.limit_redis
-                                ? choose_node(cf, main, conf, *conf.limit_redis,
-                                              conf.limit_redis_position)
-                                : node;
-    if (!limit_node) {
-        return false;
-    }
-    conf.storage =
-        find_or_add(main.storages,
-                    StorageSettings{*node, *limit_node,
-                                    std::string(ngx_base::view(conf.prefix))});
+    conf.storage = find_or_add(main.storages, std::move(wanted));
     return true;
 }
 
 bool choose_admin(ngx_conf_t* cf, MainConf& main, LocConf& conf)
 {
-    const StorageSettings storage = main.storages[conf.storage];
-    AdminSettings wanted{conf.storage, storage.node, storage.limit_node};
+    AdminSettings wanted{conf.storage, 0, 0};
     const bool has_rights = conf.admin_redis_user.len != 0
                             || conf.admin_redis_password_file.text.len != 0;
-    if (has_rights) {
-        const auto node = choose_node(cf, main, conf, *conf.redis,
-                                      conf.redis_position, Rights::admin);
-        if (!node) {
-            return false;
-        }
-        const auto limit_node =
-            conf.limit_redis
-                ? choose_node(cf, main, conf, *conf.limit_redis,
-                              conf.limit_redis_position, Rights::admin)
-                : node;
-        if (!limit_node) {
-            return false;
-        }
-        wanted.node = *node;
-        wanted.limit_node = *limit_node;
+    if (!choose_nodes(cf, main, conf,
+                      has_rights ? Rights::admin : Rights::worker, wanted)) {
+        return false;
     }
     conf.admin = find_or_add(main.admins, wanted);
     return true;
