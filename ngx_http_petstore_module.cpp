@@ -1,15 +1,8 @@
 // The module's entry points: its directives and the hooks that nginx calls.
 // src/ngx implements them.
 #include "src/ngx/config/config.h"
-#include "src/ngx/config/document_config.h"
-#include "src/ngx/filters/cors.h"
-#include "src/ngx/filters/error_filter.h"
+#include "src/ngx/hooks.h"
 #include "src/ngx/module.h"
-#include "src/ngx/monitoring/metrics.h"
-#include "src/ngx/request/entered_location.h"
-#include "src/ngx/request/guard.h"
-#include "src/ngx/request/variables.h"
-#include "src/ngx/worker/start_log.h"
 #include "src/ngx/worker/worker.h"
 #include "src/ngx/worker/zone.h"
 

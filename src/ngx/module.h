@@ -73,4 +73,10 @@ ngx_int_t content_handler(ngx_http_request_t* r) noexcept;
 ngx_int_t usage_handler(ngx_http_request_t* r) noexcept;
 ngx_int_t admin_handler(ngx_http_request_t* r) noexcept;
 
+// Those of petstore_status, which shows the metrics of this host, and of
+// petstore_health.
+ngx_int_t status_handler(ngx_http_request_t* r) noexcept;
+ngx_int_t live_handler(ngx_http_request_t* r) noexcept;
+ngx_int_t ready_handler(ngx_http_request_t* r) noexcept;
+
 }  // namespace petstore::ngx

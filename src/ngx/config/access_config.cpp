@@ -1,7 +1,5 @@
 // The directives that say which keys a location accepts, and where it finds
 // them.
-#include "access_config.h"
-
 #include <algorithm>
 #include <utility>
 
@@ -13,7 +11,7 @@
 #include "../module.h"
 #include "../request/identity.h"
 #include "arguments.h"
-#include "find_or_add.h"
+#include "merge.h"
 
 namespace petstore::ngx {
 

@@ -5,15 +5,11 @@
 #include "../../api/text.h"
 #include "../../ngx_base/str.h"
 #include "../module.h"
-#include "../monitoring/status.h"
 #include "../nginx/other_modules.h"
 #include "../nginx/pool.h"
 #include "../request/entered_location.h"
-#include "access_config.h"
 #include "arguments.h"
-#include "durability_config.h"
-#include "limit_config.h"
-#include "redis_config.h"
+#include "merge.h"
 
 namespace petstore::ngx {
 
@@ -243,17 +239,6 @@ void register_location(ngx_conf_t* cf, const LocConf& prev, LocConf& conf,
     }
 }
 
-// Chooses the Redis of a location with admission. False if that is impossible,
-// which is logged.
-bool choose_redis(ngx_conf_t* cf, LocConf& conf, MainConf& main)
-{
-    main.in_use = true;
-    conf.main = &main;
-    return choose_storage(cf, main, conf) && choose_durable(cf, main, conf)
-           && (conf.own_handler != admin_handler
-               || choose_admin(cf, main, conf));
-}
-
 }  // namespace
 
 void* create_main_conf(ngx_conf_t* cf) noexcept
@@ -308,7 +293,6 @@ char* merge_loc_conf(ngx_conf_t* cf, void* parent, void* child) noexcept
         }
         merge_paths(prev, conf);
         merge_redis(prev, conf);
-        merge_durability(prev, conf);
         ngx_conf_merge_str_value(conf.prefix, prev.prefix, "petstore");
         ngx_conf_merge_size_value(conf.max_body_size, prev.max_body_size,
                                   16 * 1024);
@@ -321,7 +305,7 @@ char* merge_loc_conf(ngx_conf_t* cf, void* parent, void* child) noexcept
             main.documented.push_back({&conf, server_of(cf)});
             take_over_body_limit(cf, prev, conf);
         }
-        return !needs_admission(conf) || choose_redis(cf, conf, main)
+        return !needs_admission(conf) || choose_redis(cf, main, conf)
                    ? kConfOk
                    : kConfError;
     });

@@ -252,14 +252,6 @@ char* init_main_conf(ngx_conf_t* cf, void* conf) noexcept;
 void* create_loc_conf(ngx_conf_t* cf) noexcept;
 char* merge_loc_conf(ngx_conf_t* cf, void* parent, void* child) noexcept;
 
-// False, which is logged, if a TLS directive applies to no rediss:// URL. Call
-// after everything is parsed and merged.
-bool check_tls_levels(ngx_conf_t* cf, MainConf& main) noexcept;
-
-// Warns about settings that are valid but probably unintended. Call after
-// everything is parsed and merged.
-void check_locations(ngx_conf_t* cf, const MainConf& main) noexcept;
-
 // The range that set_size() accepts, in ngx_command_t::post.
 struct SizeRange {
     off_t least;

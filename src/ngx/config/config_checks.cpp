@@ -5,6 +5,7 @@
 
 #include "../../ngx_base/exception_border.h"
 #include "../../ngx_base/str.h"
+#include "../hooks.h"
 #include "../module.h"
 #include "../nginx/other_modules.h"
 #include "../request/entered_location.h"

@@ -6,8 +6,6 @@
 #include "../../ngx_base/str.h"
 #include "../../store/schema.h"
 #include "../module.h"
-#include "../monitoring/health.h"
-#include "../monitoring/status.h"
 #include "arguments.h"
 #include "config.h"
 

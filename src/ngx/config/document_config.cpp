@@ -1,5 +1,4 @@
-#include "document_config.h"
-
+// The OpenAPI documents of locations.
 #include <algorithm>
 #include <string>
 #include <string_view>
@@ -10,6 +9,7 @@
 #include "../../api/text.h"
 #include "../../ngx_base/str.h"
 #include "../../openapi/document.h"
+#include "../hooks.h"
 #include "../module.h"
 
 namespace petstore::ngx {

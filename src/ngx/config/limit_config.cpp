@@ -1,6 +1,4 @@
 // The directives of limits and bans.
-#include "limit_config.h"
-
 #include <algorithm>
 
 #include "../../api/limit.h"
@@ -8,6 +6,7 @@
 #include "../../api/text.h"
 #include "../../ngx_base/str.h"
 #include "arguments.h"
+#include "merge.h"
 
 namespace petstore::ngx {
 

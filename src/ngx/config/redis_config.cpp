@@ -1,6 +1,5 @@
-// The directives that name a Redis, and the nodes and storages made from them.
-#include "redis_config.h"
-
+// The directives that name a Redis, and the nodes and storages made from them;
+// petstore_durability.
 #include <memory>
 #include <optional>
 #include <utility>
@@ -11,16 +10,16 @@
 #include "../module.h"
 #include "../request/entered_location.h"
 #include "arguments.h"
-#include "find_or_add.h"
-#include "redis_host_config.h"
-#include "redis_login_config.h"
-#include "redis_tls_config.h"
+#include "merge.h"
+#include "redis_parts.h"
 
 namespace petstore::ngx {
 
 namespace {
 
 using Form = redis::Deployment::Form;
+
+constexpr std::int64_t kMostReplicas = 100;
 
 // The Redis that the directive's arguments describe; nullptr if they are
 // invalid, which is logged.
@@ -212,6 +211,48 @@ bool choose_nodes(ngx_conf_t* cf, MainConf& main, const LocConf& conf,
     return limit_node.has_value();
 }
 
+bool choose_storage(ngx_conf_t* cf, MainConf& main, LocConf& conf)
+{
+    StorageSettings wanted{0, 0, std::string(ngx_base::view(conf.prefix))};
+    if (!choose_nodes(cf, main, conf, Rights::worker, wanted)) {
+        return false;
+    }
+    conf.storage = find_or_add(main.storages, std::move(wanted));
+    return true;
+}
+
+// Call this and choose_admin() after choose_storage().
+bool choose_durable(ngx_conf_t* cf, MainConf& main, LocConf& conf)
+{
+    if (!conf.serves || !conf.durability || !conf.durability->any()) {
+        return true;
+    }
+    const std::size_t node = main.storages[conf.storage].node;
+    if (main.nodes[node].cluster) {
+        const ReportAt at(cf, conf.redis_position);
+        refuse(
+            cf,
+            "\"petstore_durability\" does not support the Cluster of \"petstore_redis\": use \"off\", or one Redis or Sentinels for \"petstore_redis\"");
+        return false;
+    }
+    conf.durable =
+        find_or_add(main.durables, DurableSettings{node, *conf.durability});
+    return true;
+}
+
+bool choose_admin(ngx_conf_t* cf, MainConf& main, LocConf& conf)
+{
+    AdminSettings wanted{conf.storage, 0, 0};
+    const bool has_rights = conf.admin_redis_user.len != 0
+                            || conf.admin_redis_password_file.text.len != 0;
+    if (!choose_nodes(cf, main, conf,
+                      has_rights ? Rights::admin : Rights::worker, wanted)) {
+        return false;
+    }
+    conf.admin = find_or_add(main.admins, wanted);
+    return true;
+}
+
 }  // namespace
 
 void merge_redis(const LocConf& prev, LocConf& conf)
@@ -238,29 +279,18 @@ void merge_redis(const LocConf& prev, LocConf& conf)
                               prev.redis_connect_timeout, 250);
     ngx_conf_merge_msec_value(conf.redis_timeout, prev.redis_timeout, 500);
     merge_tls(prev, conf);
+    if (!conf.durability) {
+        conf.durability = prev.durability;
+    }
 }
 
-bool choose_storage(ngx_conf_t* cf, MainConf& main, LocConf& conf)
+bool choose_redis(ngx_conf_t* cf, MainConf& main, LocConf& conf)
 {
-    StorageSettings wanted{0, 0, std::string(ngx_base::view(conf.prefix))};
-    if (!choose_nodes(cf, main, conf, Rights::worker, wanted)) {
-        return false;
-    }
-    conf.storage = find_or_add(main.storages, std::move(wanted));
-    return true;
-}
-
-bool choose_admin(ngx_conf_t* cf, MainConf& main, LocConf& conf)
-{
-    AdminSettings wanted{conf.storage, 0, 0};
-    const bool has_rights = conf.admin_redis_user.len != 0
-                            || conf.admin_redis_password_file.text.len != 0;
-    if (!choose_nodes(cf, main, conf,
-                      has_rights ? Rights::admin : Rights::worker, wanted)) {
-        return false;
-    }
-    conf.admin = find_or_add(main.admins, wanted);
-    return true;
+    main.in_use = true;
+    conf.main = &main;
+    return choose_storage(cf, main, conf) && choose_durable(cf, main, conf)
+           && (conf.own_handler != admin_handler
+               || choose_admin(cf, main, conf));
 }
 
 namespace {
@@ -295,6 +325,32 @@ char* set_limit_redis(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
 {
     auto& loc = *static_cast<LocConf*>(conf);
     return set_deployment(cf, loc.limit_redis, loc.limit_redis_position);
+}
+
+char* set_durability(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
+{
+    return conf_guarded(cf, [&]() -> char* {
+        auto& loc = *static_cast<LocConf*>(conf);
+        if (loc.durability) {
+            return kDuplicate;
+        }
+        if (cf->args->nelts == 2 && ngx_base::view(arguments(cf)[1]) == "off") {
+            loc.durability.emplace();
+            return kConfOk;
+        }
+        Parameters::Value replicas;
+        bool fsync = false;
+        if (!Parameters(cf).each(
+                1, "\"off\" alone, \"replicas=N\" or \"fsync\"",
+                [&](Parameters& parameters) {
+                    parameters.number("replicas", kMostReplicas, replicas);
+                    parameters.flag("fsync", fsync);
+                })) {
+            return kConfError;
+        }
+        loc.durability = {replicas.value_or(0), fsync};
+        return kConfOk;
+    });
 }
 
 }  // namespace petstore::ngx

@@ -1,5 +1,4 @@
-#include "redis_host_config.h"
-
+// Hosts of Redis URLs.
 #include <memory>
 #include <string>
 #include <utility>
@@ -8,6 +7,7 @@
 #include "../../ngx_base/str.h"
 #include "../module.h"
 #include "../nginx/server_variants.h"
+#include "redis_parts.h"
 
 namespace petstore::ngx {
 

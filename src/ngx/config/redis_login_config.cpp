@@ -1,10 +1,10 @@
-#include "redis_login_config.h"
-
+// petstore_redis_user, petstore_redis_password_file and those of the admin API.
 #include <array>
 #include <string>
 
 #include "../../ngx_base/str.h"
 #include "arguments.h"
+#include "redis_parts.h"
 
 namespace petstore::ngx {
 

@@ -1,11 +1,12 @@
 // The petstore_redis_ssl_... directives, and the OpenSSL contexts made from
 // them.
-#include "redis_tls_config.h"
-
 #include "../../ngx_base/captured_log.h"
 #include "../../ngx_base/str.h"
+#include "../hooks.h"
 #include "../module.h"
 #include "arguments.h"
+#include "merge.h"
+#include "redis_parts.h"
 
 namespace petstore::ngx {
 

@@ -1,10 +1,9 @@
 // petstore_cors: answers preflights, and completes the responses to browsers.
-#include "cors.h"
-
 #include "../../api/router.h"
 #include "../../api/text.h"
 #include "../../ngx_base/str.h"
 #include "../../service/get_usage.h"
+#include "../hooks.h"
 #include "../module.h"
 #include "../nginx/bodies.h"
 #include "../nginx/handlers.h"

@@ -2,6 +2,7 @@
 
 #include "../../ngx_base/exception_border.h"
 #include "../../ngx_base/str.h"
+#include "../hooks.h"
 #include "../module.h"
 #include "../nginx/headers.h"
 #include "../nginx/nginx_error.h"

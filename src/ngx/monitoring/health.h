@@ -72,8 +72,4 @@ private:
     Suspension suspension_;
 };
 
-// The content handlers of petstore_health.
-ngx_int_t live_handler(ngx_http_request_t* r) noexcept;
-ngx_int_t ready_handler(ngx_http_request_t* r) noexcept;
-
 }  // namespace petstore::ngx

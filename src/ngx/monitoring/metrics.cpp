@@ -8,6 +8,7 @@
 #include "../../metrics/busy_accounts.h"
 #include "../../metrics/routes.h"
 #include "../../metrics/shared_list.h"
+#include "../hooks.h"
 #include "../module.h"
 #include "../nginx/handlers.h"
 #include "../request/request_info.h"

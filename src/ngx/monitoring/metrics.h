@@ -74,9 +74,6 @@ private:
     std::vector<std::size_t> routes_;  // places, by index in MainConf::routes
 };
 
-// Registers the log-phase handler that counts requests.
-ngx_int_t install_metrics(ngx_conf_t* cf) noexcept;
-
 // The sums over all workers of this host. Throws std::bad_alloc.
 metrics::Totals totals_of(const Zone& zone);
 

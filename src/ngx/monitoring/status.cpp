@@ -1,5 +1,4 @@
-#include "status.h"
-
+// petstore_status: the metrics of this host.
 #include "../../api/media_type.h"
 #include "../../metrics/formats.h"
 #include "../../ngx_base/str.h"

@@ -1,8 +1,9 @@
 #include "entered_location.h"
 
+#include "../hooks.h"
 #include "../module.h"
+#include "../nginx/bodies.h"
 #include "../nginx/handlers.h"
-#include "body_limit.h"
 #include "guard.h"
 #include "identity.h"
 #include "request_info.h"
@@ -143,6 +144,23 @@ const LocConf& governing_conf(ngx_http_request_t* r) noexcept
 {
     const LocConf* entered = is_in_service(r) ? nullptr : entered_conf(r);
     return entered != nullptr ? *entered : *loc_conf(r);
+}
+
+bool exceeds_lifted_limit(ngx_http_request_t* r, RequestInfo& info,
+                          const LocConf& conf) noexcept
+{
+    // nginx does not set discard_body for HTTP/2 and HTTP/3.
+    if (conf.lifted_body_limit == 0
+        || r->headers_in.content_length_n <= conf.lifted_body_limit
+        || r->discard_body || info.body_refused) {
+        return false;
+    }
+    ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
+                  "client intended to send too large body: %O bytes",
+                  r->headers_in.content_length_n);
+    info.body_refused = r == r->main;
+    discard_body(r);
+    return true;
 }
 
 }  // namespace petstore::ngx

@@ -5,6 +5,7 @@
 namespace petstore::ngx {
 
 struct LocConf;
+struct RequestInfo;
 
 // The latest location with `petstore`, petstore_usage, petstore_admin or a
 // guard that the main request was in. nginx may refuse the request there before
@@ -43,7 +44,11 @@ bool belongs_to_service(ngx_http_request_t* r) noexcept;
 // those of the current location again.
 const LocConf& governing_conf(ngx_http_request_t* r) noexcept;
 
-// Registers the phase handlers that maintain RequestInfo::entered.
-ngx_int_t track_entered_locations(ngx_conf_t* cf) noexcept;
+// Whether the request's Content-Length exceeds the client_max_body_size that
+// the API has lifted in its location, that of `conf`. If so, logs that and
+// discards the body; later calls return false, for the page of the 413. Call
+// where another handler may read the body.
+bool exceeds_lifted_limit(ngx_http_request_t* r, RequestInfo& info,
+                          const LocConf& conf) noexcept;
 
 }  // namespace petstore::ngx

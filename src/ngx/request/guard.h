@@ -6,6 +6,7 @@ namespace petstore::ngx {
 
 class GuardedRequest;
 struct LocConf;
+struct RequestInfo;
 
 // The guard's refusal of the main request, for its error page.
 struct GuardRefusal {
@@ -23,11 +24,13 @@ struct GuardState {
     GuardRefusal refusal;
 };
 
-// Registers the phase handler of petstore_guard.
-ngx_int_t install_guard(ngx_conf_t* cf) noexcept;
-
 // Whether the request is in a location with a guard. petstore_status and
 // petstore_health need no key, even where a guard is inherited.
 bool is_in_guarded_location(ngx_http_request_t* r) noexcept;
+
+// Whether the guard lets the request through because it shows the page of a
+// refusal: of one by the guard itself, or of one by nginx before the guard.
+bool is_page_of_refusal(ngx_http_request_t* r, const RequestInfo& info,
+                        const LocConf& conf) noexcept;
 
 }  // namespace petstore::ngx

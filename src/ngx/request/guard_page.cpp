@@ -1,9 +1,8 @@
 // Which error pages the guard serves without admission.
-#include "guard_page.h"
-
 #include "../../ngx_base/str.h"
 #include "../config/config.h"
 #include "../module.h"
+#include "guard.h"
 #include "request_info.h"
 
 namespace petstore::ngx {

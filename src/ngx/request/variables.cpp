@@ -1,7 +1,7 @@
-#include "variables.h"
-
+// The $petstore_… variables.
 #include "../../ngx_base/str.h"
 #include "../config/config.h"
+#include "../hooks.h"
 #include "identity.h"
 #include "request_info.h"
 
