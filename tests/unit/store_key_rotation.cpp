@@ -143,6 +143,49 @@ TEST_CASE("the successor of a disabled key is disabled", "[store]")
     CHECK(r.record("new").count("unfinished") == 0);
 }
 
+TEST_CASE("a successor that another attempt has finished is disabled",
+          "[store]")
+{
+    Rotations r;
+    auto rotation = r.rotation();
+    const auto begun = r.begin(rotation, "new");
+    REQUIRE(begun.value());
+    r.world.cut(2, KeyWorld::Lost::before);  // dies after it finished the key
+    REQUIRE(r.finish(rotation, *begun.value()).failed());
+    REQUIRE(r.record("new").count("unfinished") == 0);
+    r.world.cut(0, KeyWorld::Lost::before);
+    r.set_old("disabled", "1");
+    const auto before = r.world.epochs.at("P:{a1}:state");
+    REQUIRE_FALSE(r.finish(rotation, *begun.value()).failed());
+    CHECK(r.record("old").at("replaced_by") == "new");
+    CHECK(r.record("new").at("disabled") == "1");
+    CHECK(r.world.epochs.at("P:{a1}:state") > before);
+}
+
+TEST_CASE("a successor that changes while it is disabled is disabled",
+          "[store]")
+{
+    Rotations r;
+    auto rotation = r.rotation();
+    const auto begun = r.begin(rotation, "new");
+    REQUIRE(begun.value());
+    r.set_old("disabled", "1");
+    const std::string record = "P:key:" + r.world.hashes["P:keys"].at("new");
+    bool raced = false;
+    r.world.before = [&](const KeyWorld::Words& command) {
+        if (!raced && command[0] == "EVALSHA" && command[3] == record
+            && r.record("new").count("unfinished") == 0) {
+            raced = true;
+            r.world.hashes[record]["epoch"] = "9000";
+            r.world.hashes[record]["label"] = "theirs";
+        }
+    };
+    REQUIRE_FALSE(r.finish(rotation, *begun.value()).failed());
+    CHECK(raced);
+    CHECK(r.record("new").at("disabled") == "1");
+    CHECK(r.record("new").at("label") == "theirs");
+}
+
 TEST_CASE("a key that expires earlier than the grace period keeps its end",
           "[store]")
 {

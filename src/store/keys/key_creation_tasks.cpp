@@ -195,12 +195,12 @@ Task<std::optional<WrittenEpoch>> finish(const KeyServers& servers,
         if (found != RecordFound::found || !is_same(there.record, key.record)) {
             co_return std::nullopt;
         }
+        key.record.epoch = there.record.epoch;
         if (!there.unfinished) {
             co_return there.record.disabled == key.record.disabled
                 ? std::optional(no_epoch)
                 : std::nullopt;
         }
-        key.record.epoch = there.record.epoch;
     }
 }
 

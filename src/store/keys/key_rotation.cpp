@@ -60,6 +60,21 @@ Task<> check_rotatable(const KeyServers& servers, const api::KeyRecord& old)
     }
 }
 
+// For an old key that was disabled after `next` was copied from it. Another
+// attempt or an operator may change `next` meanwhile.
+Task<> disable(const KeyServers& servers, const StoredKey& next)
+{
+    for (bool written = false; !written;) {
+        auto there = co_await find_optional(servers, next.digest);
+        if (!there || there->record.id != next.record.id) {
+            co_return;  // removed
+        }
+        there->record.disabled = true;
+        written = co_await write(servers, *there, there->record.epoch);
+    }
+    co_await announce(servers, next.record.account);
+}
+
 Task<std::optional<StoredKey>> begin_rotation(KeyServers servers,
                                               std::string id, StoredKey next,
                                               const Clock& clock,
@@ -138,9 +153,8 @@ Task<api::KeyRecord> finish_rotation(KeyServers servers, std::string id,
             co_await give_way(servers, id, next);
         }
         if (old->record.disabled && !next.record.disabled) {
-            // Meanwhile; who disabled it did not know of the new key.
             next.record.disabled = true;
-            co_await write_and_announce(servers, next);
+            co_await disable(servers, next);
         }
         const api::Millis now = co_await redis_time(servers.accounts);
         api::KeyRecord& record = old->record;
