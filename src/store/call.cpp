@@ -18,6 +18,13 @@ Failed damaged(std::string message)
                    std::move(message));
 }
 
+Failed damaged_redis_key(std::string key, const char* detail)
+{
+    Failed failed = damaged("the Redis key " + key + " is damaged" + detail);
+    failed.redis_key = std::move(key);
+    return failed;
+}
+
 Failed invalid(Failure failure)
 {
     failure.refusal = Refusal::invalid;
@@ -47,11 +54,11 @@ const redis::Reply& Call::await_resume() const
         throw Failed{std::move(failure), true};
     }
     if (redis::is_wrong_type(*reply_)) {
-        throw damaged("the Redis key " + key_
-                      + " is damaged: it holds another type; repair it first");
+        throw damaged_redis_key(key_,
+                                ": it holds another type; repair it first");
     }
     if (const auto key = damaged_key(*reply_); !key.empty()) {
-        throw damaged("the Redis key " + std::string(key) + " is damaged");
+        throw damaged_redis_key(std::string(key));
     }
     if (reply_->is_error()) {
         throw Failed{failure_of(*reply_, write)};

@@ -16,10 +16,12 @@ namespace petstore::store {
 struct Failed {
     Failure failure;
     bool no_reply = false;  // the command was not sent, or its reply was lost
+    std::string redis_key = {};  // the one that is damaged, if that is known
 };
 
 Failed refused(Refusal refusal, api::ErrorCode code, std::string message);
 Failed damaged(std::string message);
+Failed damaged_redis_key(std::string key, const char* detail = "");
 Failed invalid(Failure failure);  // what the caller wants to change
 
 // Throws the exception that is being handled as a failure after which a change

@@ -261,6 +261,14 @@ TEST_CASE("usage: failures", "[service]")
         CHECK(worker.log.damaged_keys == Names{"petstore:{a1}:state"});
         CHECK(client.body.find("a1") == std::string::npos);
     }
+    SECTION("damage of the limits marker")
+    {
+        worker.reply_to("read_usage", no_counts(worker, 1));
+        worker.reply_to("GET", "-WRONGTYPE no\r\n");
+        CHECK(client.status == 500);
+        CHECK(worker.log.damaged_keys == Names{"petstore:limits-place"});
+        CHECK(client.body.find("limits-place") == std::string::npos);
+    }
     SECTION("an error of Redis")
     {
         worker.reply_to("read_usage", "-LOADING Redis is loading\r\n");

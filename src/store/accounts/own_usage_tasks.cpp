@@ -20,37 +20,41 @@ Task<> confirm_here(const KeyServers& servers, LimitLog& log)
     }
 }
 
-void refuse_damaged(const std::string& redis_key, DamageLog& log)
-{
-    if (!redis_key.empty()) {
-        log.damaged(redis_key);
-        throw Failed{Failure{damage_error()}};
-    }
-}
-
 // `today` is a guess: the day by the clock of the account's server decides,
 // which the reply brings along.
-Task<SharedUsage> read_own(const KeyServers& servers, std::string account,
-                           api::Day today, OwnUsage::Logs logs)
+Task<SharedUsage> read_counted(const KeyServers& servers,
+                               const std::string& account, api::Day today,
+                               LimitLog& log)
 {
     auto usage = std::make_shared<api::AccountUsage>();
     for (bool month_is_right = false; !month_is_right;) {
         const api::Day guess = today;
         *usage = {};
         usage->account.id = account;
-        const std::string wrong =
-            co_await read_counts(servers, guess, guess, *usage);
-        refuse_damaged(wrong, logs.damage);
+        co_await read_counts(servers, guess, guess, *usage);
         today = api::day_of(usage->now / 1000);
         month_is_right =
             api::first_of_month(today) == api::first_of_month(guess);
     }
     if (usage->epoch == 0) {
-        co_await confirm_here(servers, logs.limits);
+        co_await confirm_here(servers, log);
     }
-    const std::string wrong = co_await find_last_use(servers, *usage);
-    refuse_damaged(wrong, logs.damage);
+    co_await find_last_use(servers, *usage);
     co_return SharedUsage(std::move(usage));
+}
+
+Task<SharedUsage> read_own(KeyServers servers, std::string account,
+                           api::Day today, OwnUsage::Logs logs)
+{
+    try {
+        co_return co_await read_counted(servers, account, today, logs.limits);
+    } catch (const Failed& failed) {
+        if (failed.failure.refusal != Refusal::damaged) {
+            throw;
+        }
+        logs.damage.damaged(failed.redis_key);
+        throw Failed{Failure{damage_error()}};
+    }
 }
 
 }  // namespace

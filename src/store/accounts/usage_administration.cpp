@@ -15,13 +15,6 @@ namespace {
 
 constexpr std::size_t kAtOnce = 256;
 
-void throw_if_damaged(const std::string& redis_key)
-{
-    if (!redis_key.empty()) {
-        throw damaged("the Redis key " + redis_key + " is damaged");
-    }
-}
-
 // nullopt if there is no such account.
 Task<std::optional<api::AccountUsage>>
 read_usage(const KeyServers& servers, std::string id, api::UsagePeriod period)
@@ -32,13 +25,9 @@ read_usage(const KeyServers& servers, std::string id, api::UsagePeriod period)
     }
     api::AccountUsage usage;
     usage.account = std::move(*account);
-    std::string wrong =
-        co_await read_counts(servers, period.from, period.to, usage);
-    throw_if_damaged(wrong);
-    wrong = co_await find_month(servers, period.from, period.to, usage);
-    throw_if_damaged(wrong);
-    wrong = co_await find_last_use(servers, usage);
-    throw_if_damaged(wrong);
+    co_await read_counts(servers, period.from, period.to, usage);
+    co_await find_month(servers, period.from, period.to, usage);
+    co_await find_last_use(servers, usage);
     co_return usage;
 }
 
