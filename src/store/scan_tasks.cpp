@@ -42,7 +42,7 @@ const redis::Reply& entries_of(redis::Scan& scan, const redis::Reply& reply)
 }
 
 template <typename Entries>
-Task<Entries> read_whole(redis::Link& link, const std::string& key,
+Task<Entries> read_whole(redis::Link& link, std::string key,
                          redis::Scan (*scan_of)(std::string),
                          void (*add)(const redis::Reply& piece, Entries& to))
 {
@@ -104,14 +104,14 @@ Task<> read_in_pieces(redis::Link& link, const std::string& key,
 }
 
 Task<std::map<std::string, std::string>> read_hash(redis::Link& link,
-                                                   const std::string& key)
+                                                   std::string key)
 {
-    return read_whole(link, key, redis::Scan::of_hash, add_fields);
+    return read_whole(link, std::move(key), redis::Scan::of_hash, add_fields);
 }
 
-Task<std::set<std::string>> read_set(redis::Link& link, const std::string& key)
+Task<std::set<std::string>> read_set(redis::Link& link, std::string key)
 {
-    return read_whole(link, key, redis::Scan::of_set, add_members);
+    return read_whole(link, std::move(key), redis::Scan::of_set, add_members);
 }
 
 namespace {
@@ -159,12 +159,11 @@ std::vector<Entry> sorted_after(const redis::Reply& piece, IndexKind kind,
 
 }  // namespace
 
-Task<IndexPage> read_index_page(redis::Link& link, const std::string& key,
-                                IndexKind kind, const api::ScanPlace& from,
+Task<IndexPage> read_index_page(redis::Link& link, std::string key,
+                                IndexKind kind, api::ScanPlace place,
                                 std::size_t most)
 {
     IndexPage page;
-    api::ScanPlace place = from;
     for (;;) {
         auto scan = redis::Scan::from(kind == IndexKind::hash
                                           ? redis::Scan::of_hash(key)

@@ -33,17 +33,17 @@ Task<> read_in_pieces(redis::Link& link, const std::string& key,
 
 // Read a whole hash or set in this way, so that a large one does not delay
 // other clients. An entry that a scan returns twice counts once. Fail as
-// damaged if the key has another type. `key` must outlive the task.
+// damaged if the key has another type.
 Task<std::map<std::string, std::string>> read_hash(redis::Link& link,
-                                                   const std::string& key);
-Task<std::set<std::string>> read_set(redis::Link& link, const std::string& key);
+                                                   std::string key);
+Task<std::set<std::string>> read_set(redis::Link& link, std::string key);
 
 enum class IndexKind { hash, set };
 
 // Reads at most `most` entries from `from` on, at least one unless there is no
 // more.
-Task<IndexPage> read_index_page(redis::Link& link, const std::string& key,
-                                IndexKind kind, const api::ScanPlace& from,
+Task<IndexPage> read_index_page(redis::Link& link, std::string key,
+                                IndexKind kind, api::ScanPlace from,
                                 std::size_t most);
 
 }  // namespace petstore::store

@@ -61,6 +61,8 @@ struct Administered {
 
     const store::Schema schema{"petstore"};
     Wire wire;
+    const store::KeyServers servers{wire, wire, schema};
+    store::Operations running;
     int answered = 0;
 };
 
@@ -163,7 +165,7 @@ struct ListedAccounts : AdministeredAccount {
 struct ShownUsage : AdministeredAccount {
     void act()
     {
-        usage.read(kId, {0, 0}, waiter);
+        store::run(running, store::read_usage(servers, kId, {0, 0}), waiter);
         answer<2>({&record, &counts});
     }
     void check(bool thrown) const { Administered::check(thrown, waiter, 2); }
@@ -172,7 +174,6 @@ struct ShownUsage : AdministeredAccount {
         {bulk("1000"), bulk("0"),
          bulk(encode_numbers({7, 0, 3, 1'030'000, 4, 80'000'000, 9, 0, 0, 5})),
          kNil, kNil, array({bulk("01"), bulk("2")})})};
-    store::UsageAdministration usage{{wire, wire, schema}};
     Once<api::AccountUsage> waiter;
 };
 
@@ -230,7 +231,6 @@ struct AdminRequest : AdministeredKey {
     SilentAlarm alarm;
     service::AdminStore admin{
         schema, {wire, wire, schema}, clock, service::Pauses(alarm)};
-    store::Operations running;
     Once<service::AdminResponse> waiter;
     const Ready entry{bulk(digest)};
     // Of the key, and of its account, which has the same id.

@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "redis/link.h"
 #include "store/key_servers.h"
 #include "store/scripts.h"
+#include "store/task.h"
 #include "store/waiter.h"
 #include "store_replies.h"
 
@@ -365,7 +367,19 @@ struct InKeyWorld {
         return result;
     }
 
+    template <typename T>
+    auto run(petstore::store::Task<T> task)
+    {
+        using petstore::store::Done;
+        Result<std::conditional_t<std::is_void_v<T>, Done, T>> result;
+        petstore::store::run(running, std::move(task), result);
+        world.run();
+        REQUIRE(result.calls == 1);
+        return result;
+    }
+
     KeyWorld world;
+    petstore::store::Operations running;
 };
 
 // Runs `operation` on a new Subject, which has a KeyWorld, with the reply to

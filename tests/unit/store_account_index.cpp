@@ -51,7 +51,6 @@ struct Registry : InKeyWorld {
     }
 
     store::AccountAdministration accounts{world.servers()};
-    store::UsageAdministration usage{world.servers()};
 };
 
 }  // namespace
@@ -78,8 +77,8 @@ TEST_CASE("a list forgets an account whose record has expired", "[store]")
         CHECK(registry.list() == 0);
     } else {
         // Those that the usage of all accounts reads.
-        const auto ids = registry.run<std::vector<std::string>>(
-            [&](auto& waiter) { registry.usage.accounts(waiter); });
+        const auto ids =
+            registry.run(store::list_account_ids(registry.world.servers()));
         CHECK_FALSE(ids.failed());
     }
     CHECK(registry.entry().empty());

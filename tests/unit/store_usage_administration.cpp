@@ -54,11 +54,20 @@ std::string used_today()
 struct Reading {
     FakeLink link;
     const store::Schema schema{"P"};
-    store::UsageAdministration reader{{link, link, schema}};
+    store::Operations running;
     Result<api::AccountUsage> one;
     Result<store::UsageListing> several;
 
-    std::string asked() const { return link.commands.at(0).at(0); }
+    store::KeyServers servers() { return {link, link, schema}; }
+    void read(const std::string& id, const api::UsagePeriod& period)
+    {
+        store::run(running, store::read_usage(servers(), id, period), one);
+    }
+    void list(const std::vector<std::string>& ids)
+    {
+        store::run(running, store::list_usage(servers(), ids, kLastDays),
+                   several);
+    }
 };
 
 }  // namespace
@@ -66,7 +75,7 @@ struct Reading {
 TEST_CASE("usage of one account is its record, then one call", "[store]")
 {
     Reading r;
-    r.reader.read("a1", kLastDays, r.one);
+    r.read("a1", kLastDays);
     CHECK(r.link.commands.at(0) == FakeLink::Words{"HGETALL", "P:account:a1"});
     r.link.reply(record("a1"));
     CHECK(r.link.commands.at(0).at(0) == "EVALSHA");
@@ -84,7 +93,7 @@ TEST_CASE("the last use is looked up where the state does not have it",
           "[store]")
 {
     Reading r;
-    r.reader.read("a1", kLastDays, r.one);
+    r.read("a1", kLastDays);
     r.link.reply(record("a1"));
     r.link.reply(counts({november("24d", "3")}));
     // All months that are kept.
@@ -122,13 +131,13 @@ TEST_CASE("the ledger of a month that has begun is read", "[store]")
     Reading r;
     SECTION("with the others")
     {
-        r.reader.read("a1", kLastDays, r.one);
+        r.read("a1", kLastDays);
         r.link.reply(record("a1"));
         r.link.reply(used_in_may({november("07", "50")}));
     }
     SECTION("alone, if they are of other months")
     {
-        r.reader.read("a1", {kToday - 40, kToday - 40}, r.one);
+        r.read("a1", {kToday - 40, kToday - 40});
         r.link.reply(record("a1"));
         r.link.reply(used_in_may({no_ledger()}));
         CHECK(r.link.commands.at(0).back() == "P:{a1}:usage:202611");
@@ -136,7 +145,7 @@ TEST_CASE("the ledger of a month that has begun is read", "[store]")
     }
     SECTION("alone, if only windows are asked for")
     {
-        r.reader.read("a1", api::UsagePeriod::none(), r.one);
+        r.read("a1", api::UsagePeriod::none());
         r.link.reply(record("a1"));
         r.link.reply(used_in_may({}));
         r.link.reply(used_in_may({november("07", "50")}));
@@ -148,7 +157,7 @@ TEST_CASE("the ledger of a month that has begun is read", "[store]")
 TEST_CASE("usage of an unknown or damaged account is refused", "[store]")
 {
     Reading r;
-    r.reader.read("a1", kLastDays, r.one);
+    r.read("a1", kLastDays);
     SECTION("unknown")
     {
         r.link.reply(array({}));
@@ -182,7 +191,7 @@ TEST_CASE("usage of several accounts leaves out what is damaged or gone",
           "[store]")
 {
     Reading r;
-    r.reader.read({"a1", "a2", "a3", "a4"}, kLastDays, r.several);
+    r.list({"a1", "a2", "a3", "a4"});
     REQUIRE(r.link.commands.size() == 4);
     r.link.reply(record("a4"), 3);
     r.link.reply(used_today(), 3);
@@ -206,7 +215,7 @@ TEST_CASE("many accounts are read at once, but not too many", "[store]")
     for (int i = 0; i < 1000; ++i) {
         ids.push_back("a" + std::to_string(i));
     }
-    r.reader.read(ids, kLastDays, r.several);
+    r.list(ids);
     CHECK(r.link.commands.size() == 256);
     SECTION("all answer")
     {
@@ -233,7 +242,7 @@ TEST_CASE("accounts are listed by their creation", "[store]")
 {
     Reading r;
     Result<std::vector<std::string>> ids;
-    r.reader.accounts(ids);
+    store::run(r.running, store::list_account_ids(r.servers()), ids);
     CHECK(r.link.commands.at(0)
           == FakeLink::Words{"HSCAN", "P:accounts", "0", "COUNT", "1000"});
     r.link.reply(

@@ -23,10 +23,8 @@ void report_account(Context& context, const store::KeyServers& servers,
     if (!context.json()) {
         return say(message);
     }
-    store::UsageAdministration reader(servers);
-    const auto usage = context.await<api::AccountUsage>([&](auto& waiter) {
-        reader.read(record.id, api::UsagePeriod::none(), waiter);
-    });
+    const auto usage = context.await(
+        store::read_usage(servers, record.id, api::UsagePeriod::none()));
     print_json(Json::parse(api::account_json(record, usage.last_used)));
 }
 

@@ -70,10 +70,8 @@ void list_accounts(Context& context, const AccountFilter& filter)
 void show_account(Context& context, const std::string& id)
 {
     const auto servers = context.keys(Access::read);
-    store::UsageAdministration reader(servers);
-    const auto usage = context.await<api::AccountUsage>([&](auto& waiter) {
-        reader.read(id, api::UsagePeriod::none(), waiter);
-    });
+    const auto usage =
+        context.await(store::read_usage(servers, id, api::UsagePeriod::none()));
     if (usage.account.deleted != 0) {
         throw Failure("the account is deleted: see petstorectl usage",
                       Failure::Kind::not_found);

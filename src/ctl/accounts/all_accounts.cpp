@@ -17,18 +17,14 @@ each_account(Context& context, const store::KeyServers& servers,
              const std::function<void(const api::AccountUsage&)>& use)
 {
     constexpr std::ptrdiff_t kPiece = 1000;
-    store::UsageAdministration reader(servers);
-    const auto ids = context.await<std::vector<std::string>>(
-        [&](auto& waiter) { reader.accounts(waiter); });
+    const auto ids = context.await(store::list_account_ids(servers));
     const Interruption interruption;
     Progress progress(ids.size(), "account");
     std::vector<std::string> damaged;
     for (auto next = ids.begin(); next != ids.end();) {
         const auto end = next + std::min(kPiece, ids.end() - next);
         const auto listing =
-            context.await<store::UsageListing>([&](auto& waiter) {
-                reader.read({next, end}, period, waiter);
-            });
+            context.await(store::list_usage(servers, {next, end}, period));
         std::for_each(listing.accounts.begin(), listing.accounts.end(), use);
         damaged.insert(damaged.end(), listing.damaged.begin(),
                        listing.damaged.end());

@@ -22,7 +22,7 @@ class Usage {
 public:
     Usage(Context& context, const UsageOptions& options)
         : context_(context), options_(options), percent_(options.percent()),
-          servers_(context.keys(Access::read)), reader_(servers_),
+          servers_(context.keys(Access::read)),
           plans_(context.plans()), of_{plans_,
                                        options.period(context.now(servers_))}
     {}
@@ -58,8 +58,7 @@ private:
 
     api::AccountUsage read(const std::string& id)
     {
-        return context_.await<api::AccountUsage>(
-            [&](auto& waiter) { reader_.read(id, of_.period, waiter); });
+        return context_.await(store::read_usage(servers_, id, of_.period));
     }
 
     void print_one(const std::string& id)
@@ -136,7 +135,6 @@ private:
     const UsageOptions& options_;
     const std::optional<int> percent_;
     const store::KeyServers servers_;
-    store::UsageAdministration reader_;
     const api::PlanTable plans_;
     const UsageReportOf of_;
 };

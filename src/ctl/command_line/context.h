@@ -83,6 +83,14 @@ public:
     store::KnownPlans known_plans();
     api::PlanTable plans() { return known_plans().table(); }
 
+    // Runs a task of the store. Throws Failure, and the std::runtime_error of a
+    // change that it calls.
+    template <typename T>
+    T await(store::Task<T> task)
+    {
+        return ctl::await(pump_, std::move(task));
+    }
+
     // Waits for what the store gives to a waiter. Throws Failure.
     template <typename T, typename Start>
     T await(Start&& start)

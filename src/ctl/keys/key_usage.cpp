@@ -62,10 +62,8 @@ void show_key_usage(Context& context, const std::string& id)
     const auto servers = context.keys(Access::read);
     const auto plans = context.plans();
     const auto record = key_record(context, servers, id);
-    store::UsageAdministration reader(servers);
-    const auto used = context.await<api::AccountUsage>([&](auto& waiter) {
-        reader.read(record.account, api::UsagePeriod::none(), waiter);
-    });
+    const auto used = context.await(
+        store::read_usage(servers, record.account, api::UsagePeriod::none()));
     const auto plan = plans.plan_in_force(record, used.account);
     Json banned_until = nullptr;
     if (used.banned_until) {

@@ -1,9 +1,12 @@
 #pragma once
 
+#include <exception>
 #include <optional>
+#include <stdexcept>
+#include <type_traits>
 #include <utility>
 
-#include "../../store/waiter.h"
+#include "../../store/task.h"
 #include "pump.h"
 
 namespace petstore::ctl {
@@ -41,6 +44,37 @@ public:
 private:
     std::optional<store::Outcome<T>> outcome_;
 };
+
+// A task that keeps what is thrown by its caller's code, which the store calls.
+template <typename T>
+store::Task<T> keep_error(store::Task<T> task, std::exception_ptr& error)
+{
+    try {
+        co_return co_await task;
+    } catch (const std::runtime_error&) {
+        error = std::current_exception();
+        throw;
+    }
+}
+
+// Runs a task, lets the links work until it ends, and returns its result.
+// Throws Failure, and what its caller's code throws, after the links have
+// finished.
+template <typename T>
+T await(Pump& pump, store::Task<T> task)
+{
+    using Value = std::conditional_t<std::is_void_v<T>, store::Done, T>;
+    Awaited<Value> result;
+    std::exception_ptr error;
+    store::Operations running;
+    pump.forget_problem();
+    store::run(running, keep_error(std::move(task), error), result);
+    pump.run_until([&] { return result.ready(); });
+    if (error) {
+        std::rethrow_exception(error);
+    }
+    return static_cast<T>(result.take(pump));
+}
 
 // Calls start() with a waiter, lets the links work until the waiter has its
 // result, and returns that. Throws Failure, after the links have finished.

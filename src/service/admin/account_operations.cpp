@@ -18,10 +18,8 @@ constexpr std::size_t kMostRead = 1000;
 store::Task<std::string> account_object(const AdminStore& store,
                                         const api::AccountRecord& account)
 {
-    store::UsageAdministration reader(store.servers);
-    store::Result<api::AccountUsage> usage;
-    reader.read(account.id, api::UsagePeriod::none(), usage);
-    const api::AccountUsage used = co_await usage;
+    const api::AccountUsage used = co_await store::read_usage(
+        store.servers, account.id, api::UsagePeriod::none());
     co_return api::account_json(account, used.last_used);
 }
 
@@ -79,14 +77,12 @@ AdminTask list_accounts(const AdminCall& call, AdminStore& store)
     if (!call.query.external_id.empty()) {
         co_return co_await list_one_account(call, store);
     }
-    store::UsageAdministration reader(store.servers);
     auto most = static_cast<std::size_t>(call.query.limit);
     AdminResponse response = empty_list();
     std::optional<api::ScanPlace> place(call.query.place);
     for (std::size_t read = 0; place && most > 0 && read < kMostRead;) {
-        store::Result<store::IndexPage> next;
-        reader.accounts(*place, call.query.plan.empty() ? most : kPiece, next);
-        const store::IndexPage page = co_await next;
+        const store::IndexPage page = co_await store::read_account_index(
+            store.servers, *place, call.query.plan.empty() ? most : kPiece);
         place = co_await append_accounts(call, store, page, most, response);
         read += page.entries.size();
     }

@@ -82,10 +82,7 @@ store::Task<store::UsageListing> read_usage(const AdminStore& store,
     for (const auto& [id, created] : page.entries) {
         ids.push_back(id);
     }
-    store::UsageAdministration reader(store.servers);
-    store::Result<store::UsageListing> read;
-    reader.read(std::move(ids), period, read);
-    co_return co_await read;
+    return store::list_usage(store.servers, std::move(ids), period);
 }
 
 store::Task<api::UnixTime> now_of(const AdminStore& store)

@@ -3,7 +3,6 @@
 
 #include "../../api/administration_json.h"
 #include "../../store/accounts/usage_administration.h"
-#include "../../store/result.h"
 #include "admin_operations.h"
 
 namespace petstore::service {
@@ -44,10 +43,8 @@ AdminTask get_account_usage(const AdminCall& call, AdminStore& store)
     }
     const api::UsagePeriod period = co_await period_of(call, store);
     const store::KnownPlans plans = co_await known_plans(store);
-    store::UsageAdministration reader(store.servers);
-    store::Result<api::AccountUsage> read;
-    reader.read(call.id, period, read);
-    const api::AccountUsage usage = co_await read;
+    const api::AccountUsage usage =
+        co_await store::read_usage(store.servers, call.id, period);
     AdminResponse response;
     response.body = api::usage_json(usage, plans.table(), period);
     co_return response;
@@ -57,10 +54,8 @@ AdminTask list_usage(const AdminCall& call, AdminStore& store)
 {
     const api::UsagePeriod period = co_await period_of(call, store);
     const store::KnownPlans plans = co_await known_plans(store);
-    store::UsageAdministration reader(store.servers);
-    store::Result<store::IndexPage> listed;
-    reader.accounts(call.query.place, accounts_on_page(call, period), listed);
-    const store::IndexPage page = co_await listed;
+    const store::IndexPage page = co_await store::read_account_index(
+        store.servers, call.query.place, accounts_on_page(call, period));
     const store::UsageListing listing =
         co_await read_usage(store, page, period);
     AdminResponse response = empty_list();

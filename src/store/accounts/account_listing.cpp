@@ -6,6 +6,7 @@
 #include "../scan_tasks.h"
 #include "account_commands.h"
 #include "account_index_tasks.h"
+#include "usage_administration.h"
 
 namespace petstore::store {
 
@@ -42,8 +43,8 @@ Task<> list_account(const KeyServers& servers, const std::string& id,
 Task<AccountListing> list_accounts(KeyServers servers, bool with_deleted)
 {
     AccountListing listing;
-    const std::string key = servers.schema.account_index();
-    const auto entries = co_await read_hash(servers.keys, key);
+    const auto entries =
+        co_await read_hash(servers.keys, servers.schema.account_index());
     ServersAway away;
     const auto list_one = [&](const auto& entry) {
         return list_account(servers, entry.first, listing, away);
@@ -68,9 +69,7 @@ Task<AccountListing> list_accounts(KeyServers servers, bool with_deleted)
 Task<AccountPage> list_some_accounts(const KeyServers& servers,
                                      api::ScanPlace from, std::size_t most)
 {
-    const std::string key = servers.schema.account_index();
-    auto index = co_await read_index_page(servers.keys, key, IndexKind::hash,
-                                          from, most);
+    auto index = co_await read_account_index(servers, std::move(from), most);
     AccountPage page;
     page.next = std::move(index.next);
     page.whole = index.whole;

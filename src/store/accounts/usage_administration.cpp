@@ -17,7 +17,7 @@ constexpr std::size_t kAtOnce = 256;
 
 // nullopt if there is no such account.
 Task<std::optional<api::AccountUsage>>
-read_usage(const KeyServers& servers, std::string id, api::UsagePeriod period)
+find_usage(const KeyServers& servers, std::string id, api::UsagePeriod period)
 {
     auto account = co_await read_account(servers, id);
     if (!account) {
@@ -31,23 +31,13 @@ read_usage(const KeyServers& servers, std::string id, api::UsagePeriod period)
     co_return usage;
 }
 
-Task<api::AccountUsage> read_existing(const KeyServers& servers, std::string id,
-                                      api::UsagePeriod period)
-{
-    auto usage = co_await read_usage(servers, std::move(id), period);
-    if (!usage) {
-        throw account_not_found();
-    }
-    co_return std::move(*usage);
-}
-
 // Damage concerns its account alone.
 Task<> read_into(const KeyServers& servers, const std::string& id,
                  const api::UsagePeriod& period,
                  std::optional<api::AccountUsage>& usage, UsageListing& listing)
 {
     try {
-        usage = co_await read_usage(servers, id, period);
+        usage = co_await find_usage(servers, id, period);
     } catch (const Failed& failed) {
         if (failed.failure.refusal != Refusal::damaged) {
             throw;
@@ -56,21 +46,31 @@ Task<> read_into(const KeyServers& servers, const std::string& id,
     }
 }
 
-Task<UsageListing> read_several(const KeyServers& servers,
-                                std::vector<std::string> ids,
-                                api::UsagePeriod period)
+}  // namespace
+
+Task<api::AccountUsage> read_usage(KeyServers servers, std::string account,
+                                   api::UsagePeriod period)
+{
+    auto usage = co_await find_usage(servers, account, period);
+    if (!usage) {
+        throw account_not_found();
+    }
+    co_return std::move(*usage);
+}
+
+Task<UsageListing> list_usage(KeyServers servers,
+                              std::vector<std::string> accounts,
+                              api::UsagePeriod period)
 {
     UsageListing listing;
-    const auto is_damaged = [](const std::string& id) {
-        return !api::is_id(id);
-    };
-    ids.erase(std::remove_if(ids.begin(), ids.end(), is_damaged), ids.end());
-    std::vector<std::optional<api::AccountUsage>> found(ids.size());
+    std::erase_if(accounts,
+                  [](const std::string& id) { return !api::is_id(id); });
+    std::vector<std::optional<api::AccountUsage>> found(accounts.size());
     const auto read_one = [&](const std::string& id) {
-        const auto place = static_cast<std::size_t>(&id - ids.data());
+        const auto place = static_cast<std::size_t>(&id - accounts.data());
         return read_into(servers, id, period, found[place], listing);
     };
-    co_await ForEach(ids, kAtOnce, read_one);
+    co_await ForEach(accounts, kAtOnce, read_one);
     for (auto& usage : found) {
         if (usage) {
             listing.accounts.push_back(std::move(*usage));
@@ -79,10 +79,10 @@ Task<UsageListing> read_several(const KeyServers& servers,
     co_return listing;
 }
 
-Task<std::vector<std::string>> read_accounts(const KeyServers& servers)
+Task<std::vector<std::string>> list_account_ids(KeyServers servers)
 {
-    const std::string key = servers.schema.account_index();
-    const auto entries = co_await read_hash(servers.keys, key);
+    const auto entries =
+        co_await read_hash(servers.keys, servers.schema.account_index());
     co_await forget_expired_accounts(servers, entries);
     std::vector<std::pair<api::UnixTime, std::string>> created;
     created.reserve(entries.size());
@@ -100,39 +100,11 @@ Task<std::vector<std::string>> read_accounts(const KeyServers& servers)
     co_return ids;
 }
 
-Task<IndexPage> read_some_accounts(const KeyServers& servers,
-                                   api::ScanPlace from, std::size_t most)
+Task<IndexPage> read_account_index(KeyServers servers, api::ScanPlace from,
+                                   std::size_t most)
 {
-    const std::string key = servers.schema.account_index();
-    co_return co_await read_index_page(servers.keys, key, IndexKind::hash, from,
-                                       most);
-}
-
-}  // namespace
-
-void UsageAdministration::read(std::string account,
-                               const api::UsagePeriod& period,
-                               Waiter<api::AccountUsage>& waiter)
-{
-    run(running_, read_existing(servers_, std::move(account), period), waiter);
-}
-
-void UsageAdministration::read(std::vector<std::string> accounts,
-                               const api::UsagePeriod& period,
-                               Waiter<UsageListing>& waiter)
-{
-    run(running_, read_several(servers_, std::move(accounts), period), waiter);
-}
-
-void UsageAdministration::accounts(Waiter<std::vector<std::string>>& waiter)
-{
-    run(running_, read_accounts(servers_), waiter);
-}
-
-void UsageAdministration::accounts(const api::ScanPlace& from, std::size_t most,
-                                   Waiter<IndexPage>& waiter)
-{
-    run(running_, read_some_accounts(servers_, from, most), waiter);
+    return read_index_page(servers.keys, servers.schema.account_index(),
+                           IndexKind::hash, std::move(from), most);
 }
 
 }  // namespace petstore::store

@@ -6,8 +6,9 @@
 #include "../../api/usage.h"
 #include "../index_page.h"
 #include "../key_servers.h"
-#include "../operations.h"
-#include "../waiter.h"
+#include "../task.h"
+
+// What accounts have used. Periods must be kept_at(today).
 
 namespace petstore::store {
 
@@ -16,36 +17,21 @@ struct UsageListing {
     std::vector<std::string> damaged;         // what is wrong with others
 };
 
-// Reads what accounts have used. Periods must be kept_at(today). Must stay
-// alive until its operations have ended.
-//
-// All functions throw std::bad_alloc, and then call no waiter.
-class UsageAdministration {
-public:
-    // Borrows what `servers` refers to.
-    explicit UsageAdministration(const KeyServers& servers) noexcept
-        : servers_(servers)
-    {}
+// One account, which may have been deleted. Refuses an unknown id.
+Task<api::AccountUsage> read_usage(KeyServers servers, std::string account,
+                                   api::UsagePeriod period);
 
-    // One account, which may have been deleted. Refuses an unknown id.
-    void read(std::string account, const api::UsagePeriod& period,
-              Waiter<api::AccountUsage>& waiter);
+// Several. Skips ids that no account has, or can have.
+Task<UsageListing> list_usage(KeyServers servers,
+                              std::vector<std::string> accounts,
+                              api::UsagePeriod period);
 
-    // Several. Skips ids that no account has, or can have.
-    void read(std::vector<std::string> accounts, const api::UsagePeriod& period,
-              Waiter<UsageListing>& waiter);
+// The ids of all accounts, deleted ones included, oldest first.
+Task<std::vector<std::string>> list_account_ids(KeyServers servers);
 
-    // The ids of all accounts, deleted ones included, oldest first.
-    void accounts(Waiter<std::vector<std::string>>& waiter);
-
-    // Their entries in the index, in pieces of at most `most`, in no order. The
-    // names of damaged ones are no ids.
-    void accounts(const api::ScanPlace& from, std::size_t most,
-                  Waiter<IndexPage>& waiter);
-
-private:
-    const KeyServers servers_;
-    Operations running_;
-};
+// Their entries in the index, in pieces of at most `most`, in no order. The
+// names of damaged ones are no ids.
+Task<IndexPage> read_account_index(KeyServers servers, api::ScanPlace from,
+                                   std::size_t most);
 
 }  // namespace petstore::store

@@ -14,8 +14,8 @@ using IndexEntries = std::map<std::string, api::Digest>;
 
 Task<IndexEntries> read_entries(const KeyServers& servers, KeyListing& listing)
 {
-    const std::string key = servers.schema.key_index();
-    const auto entries = co_await read_hash(servers.keys, key);
+    const auto entries =
+        co_await read_hash(servers.keys, servers.schema.key_index());
     IndexEntries index;
     for (const auto& [id, hex] : entries) {
         if (const auto digest = api::digest_of_hex(hex)) {
@@ -131,8 +131,8 @@ Task<KeyListing> list_keys_of(const KeyServers& servers,
                               const std::string& account)
 {
     KeyListing listing;
-    const std::string name = servers.schema.account_keys(account);
-    const auto ids = co_await read_set(servers.keys, name);
+    const auto ids =
+        co_await read_set(servers.keys, servers.schema.account_keys(account));
     ServersAway away;
     const auto list_one = [&](const std::string& id) {
         return list_indexed_key(servers, id, listing, away);

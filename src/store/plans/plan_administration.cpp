@@ -44,11 +44,10 @@ Task<Hosts> read_hosts(const KeyServers& servers)
 {
     // By the clock that hosts publish by.
     const api::Millis now = co_await redis_time(servers.keys);
-    const std::string key = servers.schema.hosts();
     Hosts hosts;
     std::map<std::string, std::string> entries;
     try {
-        entries = co_await read_hash(servers.keys, key);
+        entries = co_await read_hash(servers.keys, servers.schema.hosts());
     } catch (const Failed& failed) {
         hosts.unread = failed.no_reply && servers.keys.is_cluster();
         if (!hosts.unread && !is_damage(failed)) {
