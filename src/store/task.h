@@ -168,6 +168,39 @@ void run(Operations& all, Task<T> task, Waiter<Result>& waiter)
     root.resume();
 }
 
+// co_await runs a task as an operation within another: all that the task throws
+// becomes Failed, and its Failure::after_change is about the task alone.
+template <typename T>
+class [[nodiscard]] Nested {
+public:
+    explicit Nested(Task<T> task) noexcept : task_(std::move(task)) {}
+
+    bool await_ready() const noexcept { return false; }
+    template <typename Promise>
+    std::coroutine_handle<>
+    await_suspend(std::coroutine_handle<Promise> parent) noexcept
+    {
+        operation_ = parent.promise().operation;
+        operation_->changed = false;
+        return task_.await_suspend(parent);
+    }
+    T await_resume()
+    {
+        try {
+            return task_.await_resume();
+        } catch (const Failed& failed) {
+            throw Failed{failure_of(failed.failure, *operation_),
+                         failed.no_reply};
+        } catch (...) {
+            throw Failed{failure_of(unavailable(), *operation_)};
+        }
+    }
+
+private:
+    Task<T> task_;
+    Operation* operation_ = nullptr;
+};
+
 // co_await runs make(item) for each item of a range, which must outlive it, at
 // most `at_once` at a time. After a failure no more are started; it is thrown
 // once all have ended.

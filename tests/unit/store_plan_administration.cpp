@@ -13,31 +13,20 @@ using Words = KeyWorld::Words;
 
 namespace {
 
-struct PlanWorld {
+struct PlanWorld : InKeyWorld {
     store::KnownPlans list()
     {
-        Result<store::KnownPlans> result;
-        plans.list(result);
-        world.run();
-        REQUIRE(result.calls == 1);
+        const auto result = run(store::list_plans(world.servers()));
         REQUIRE_FALSE(result.failed());
         return result.value();
     }
     Result<store::Done> set(const std::string& name, const Limits& limits)
     {
-        Result<store::Done> result;
-        plans.set(name, limits, result);
-        world.run();
-        REQUIRE(result.calls == 1);
-        return result;
+        return run(store::set_plan(world.servers(), name, limits));
     }
     Result<store::Done> remove(const std::string& name)
     {
-        Result<store::Done> result;
-        plans.remove(name, result);
-        world.run();
-        REQUIRE(result.calls == 1);
-        return result;
+        return run(store::remove_plan(world.servers(), name));
     }
     static std::string digest_of(const std::string& id)
     {
@@ -60,9 +49,6 @@ struct PlanWorld {
         world.hashes["P:key:" + digest] = {
             {"id", id}, {"account", "a1"}, {"plan", plan}, {"epoch", "1"}};
     }
-
-    KeyWorld world;
-    store::PlanAdministration plans{world.servers()};
 };
 
 }  // namespace

@@ -223,6 +223,63 @@ TEST_CASE("some tasks of many run at once", "[store]")
     CHECK(all.empty());
 }
 
+namespace {
+
+store::Task<> change_key(redis::Link& link, const char* key)
+{
+    redis::Command command("DEL");
+    command.key(key);
+    co_await store::change(link, std::move(command));
+}
+
+store::Task<> change_and_read(redis::Link& link, bool changes)
+{
+    if (changes) {
+        co_await change_key(link, "two");
+    }
+    const std::string text = co_await read_key(link, "three");
+    if (text == "x") {
+        throw std::runtime_error("a step fails");
+    }
+}
+
+// Whether the second operation may have changed something.
+store::Task<bool> two_operations(redis::Link& link, bool changes)
+{
+    co_await change_key(link, "one");
+    try {
+        co_await store::Nested(change_and_read(link, changes));
+    } catch (const store::Failed& failed) {
+        co_return failed.failure.after_change;
+    }
+    throw std::runtime_error("no failure");
+}
+
+}  // namespace
+
+TEST_CASE("an operation within another has changes of its own", "[store]")
+{
+    FakeLink link;
+    store::Operations all;
+    Result<bool> changed;
+    const bool changes = GENERATE(true, false);
+    store::run(all, two_operations(link, changes), changed);
+    link.reply(integer(1));
+    if (changes) {
+        link.reply(integer(1));
+    }
+    REQUIRE(link.commands.at(0) == FakeLink::Words{"GET", "three"});
+    SECTION("Redis fails")
+    {
+        link.lose(NoReply::not_sent);
+    }
+    SECTION("an exception")
+    {
+        link.reply(bulk("x"));
+    }
+    CHECK(changed.value() == changes);
+}
+
 TEST_CASE("operations that still run end with their owner", "[store]")
 {
     FakeLink link;  // never replies

@@ -185,9 +185,7 @@ api::UnixTime Context::now(const store::KeyServers& servers)
 store::KnownPlans Context::known_plans()
 {
     redis::Link& link = redis().link();
-    store::PlanAdministration administration({link, link, schema_});
-    return await<store::KnownPlans>(
-        [&](auto& waiter) { administration.list(waiter); });
+    return await(store::list_plans({link, link, schema_}));
 }
 
 }  // namespace petstore::ctl

@@ -47,16 +47,12 @@ void restore_plans(Context& context, const store::KeyServers& servers,
         return;
     }
     const auto there = context.known_plans().stored();
-    store::PlanAdministration plans(servers);
     for (const auto& [name, limits] : backup.plans) {
         if (interruption.requested()) {
             return;
         }
         if (there.plans.count(name) == 0) {
-            context.await<store::Done>(
-                [&, name = name, limits = limits](auto& waiter) {
-                    plans.set(name, limits, waiter);
-                });
+            context.await(store::set_plan(servers, name, limits));
         }
     }
 }

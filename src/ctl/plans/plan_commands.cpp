@@ -72,9 +72,8 @@ Json json_of(std::string_view name, const store::KnownPlan& plan)
 void set_plan(Context& context, const PlanOptions& options)
 {
     const api::Limits limits = limits_of(options);
-    store::PlanAdministration plans(context.keys(Access::change));
-    context.await<store::Done>(
-        [&](auto& waiter) { plans.set(options.name, limits, waiter); });
+    const auto servers = context.keys(Access::change);
+    context.await(store::set_plan(servers, options.name, limits));
     warn_of_unreachable("minute", limits.minute, "day", limits.day);
     warn_of_unreachable("day", limits.day, "month", limits.month);
     if (context.json()) {
@@ -111,9 +110,8 @@ void list_plans(Context& context)
 
 void delete_plan(Context& context, const std::string& name)
 {
-    store::PlanAdministration plans(context.keys(Access::change));
-    context.await<store::Done>(
-        [&](auto& waiter) { plans.remove(name, waiter); });
+    const auto servers = context.keys(Access::change);
+    context.await(store::remove_plan(servers, name));
     if (context.json()) {
         print_json({{"name", name}, {"deleted", true}});
     } else {

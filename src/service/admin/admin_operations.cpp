@@ -95,10 +95,7 @@ store::Task<api::UnixTime> now_of(const AdminStore& store)
 
 store::Task<store::KnownPlans> known_plans(const AdminStore& store)
 {
-    store::PlanAdministration plans(store.servers);
-    store::Result<store::KnownPlans> known;
-    plans.list(known);
-    auto all = co_await known;
+    auto all = co_await store::list_plans(store.servers);
     if (all.hosts_unread()) {
         throw unread();
     }

@@ -251,7 +251,7 @@ AdminTask perform_once(const AdminCall& call, AdminStore& store)
     std::optional<store::Failed> refused;
     AdminResponse response;
     try {
-        response = co_await perform(call, store, attempt);
+        response = co_await store::Nested(perform(call, store, attempt));
     } catch (store::Failed& failed) {
         // A repetition completes it.
         if (is_open(failed.failure)
@@ -339,7 +339,7 @@ AdminTask answer_call(AdminCall call, AdminStore& store)
         Attempt attempt;
         attempt.id = store::new_id();
         attempt.account = store::new_id();
-        co_return co_await perform(call, store, attempt);
+        co_return co_await store::Nested(perform(call, store, attempt));
     } catch (store::Failed& failed) {
         failed.failure =
             in_terms_of_api(std::move(failed.failure), call.operation);

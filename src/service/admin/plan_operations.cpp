@@ -2,7 +2,6 @@
 
 #include "../../api/administration_json.h"
 #include "../../store/plans/plan_administration.h"
-#include "../../store/result.h"
 #include "admin_operations.h"
 
 namespace petstore::service {
@@ -34,10 +33,7 @@ AdminTask put_plan(const AdminCall& call, AdminStore& store)
         throw no_such_plan();
     }
     const api::Limits limits = call.body.limits();
-    store::PlanAdministration plans(store.servers);
-    store::Result<store::Done> set;
-    plans.set(call.id, limits, set);
-    co_await set;
+    co_await store::set_plan(store.servers, call.id, limits);
     AdminResponse response;
     response.body = api::plan_json(call.id, limits,
                                    store::to_string(store::PlanSource::redis));
@@ -49,10 +45,7 @@ AdminTask delete_plan(const AdminCall& call, AdminStore& store)
     if (!api::is_plan_name(call.id)) {
         throw no_such_plan();
     }
-    store::PlanAdministration plans(store.servers);
-    store::Result<store::Done> removed;
-    plans.remove(call.id, removed);
-    co_await removed;
+    co_await store::remove_plan(store.servers, call.id);
     co_return no_content();
 }
 

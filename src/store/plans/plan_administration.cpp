@@ -63,31 +63,6 @@ Task<Hosts> read_hosts(const KeyServers& servers)
     co_return hosts;
 }
 
-Task<KnownPlans> list_plans(KeyServers servers)
-{
-    auto stored = co_await read_stored(servers);
-    auto hosts = co_await read_hosts(servers);
-    co_return KnownPlans(std::move(stored), std::move(hosts.alive),
-                         hosts.unread);
-}
-
-Task<> set_plan(KeyServers servers, std::string name, api::Limits limits)
-{
-    constexpr std::int64_t kMost = PlanCommands::kMaxPlans;
-    redis::Command command(scripts().set_plan, 1);
-    command.key(servers.schema.plans())
-        .arg(name)
-        .own(limits_text(limits))
-        .arg(kMost);
-    const redis::Reply& reply =
-        co_await change(servers.keys, std::move(command));
-    if (reply.integer() == 0) {
-        throw refused(Refusal::too_many_plans, api::ErrorCode::invalid_field,
-                      "there are " + std::to_string(kMost)
-                          + " plans in Redis already, delete others first");
-    }
-}
-
 // A record on a server of a Cluster that is away may have the plan.
 void refuse_if_unread(const std::vector<std::string>& unread)
 {
@@ -152,6 +127,33 @@ Task<> refuse_if_key_has(const KeyServers& servers, const Removed& plan)
     co_await read_in_pieces(servers.keys, index, look);
 }
 
+}  // namespace
+
+Task<KnownPlans> list_plans(KeyServers servers)
+{
+    auto stored = co_await read_stored(servers);
+    auto hosts = co_await read_hosts(servers);
+    co_return KnownPlans(std::move(stored), std::move(hosts.alive),
+                         hosts.unread);
+}
+
+Task<> set_plan(KeyServers servers, std::string name, api::Limits limits)
+{
+    constexpr std::int64_t kMost = PlanCommands::kMaxPlans;
+    redis::Command command(scripts().set_plan, 1);
+    command.key(servers.schema.plans())
+        .arg(name)
+        .own(limits_text(limits))
+        .arg(kMost);
+    const redis::Reply& reply =
+        co_await change(servers.keys, std::move(command));
+    if (reply.integer() == 0) {
+        throw refused(Refusal::too_many_plans, api::ErrorCode::invalid_field,
+                      "there are " + std::to_string(kMost)
+                          + " plans in Redis already, delete others first");
+    }
+}
+
 // Keys and accounts get their plans one by one, so one that gets this plan
 // meanwhile is not seen. Its plan is then unknown, as it is after any other
 // mistake, and counts as free.
@@ -175,24 +177,6 @@ Task<> remove_plan(KeyServers servers, std::string name)
     redis::Command command("HDEL");
     command.key(servers.schema.plans()).arg(name);
     co_await change(servers.keys, std::move(command));
-}
-
-}  // namespace
-
-void PlanAdministration::list(Waiter<KnownPlans>& waiter)
-{
-    run(running_, list_plans(servers_), waiter);
-}
-
-void PlanAdministration::set(std::string name, const api::Limits& limits,
-                             Waiter<Done>& waiter)
-{
-    run(running_, set_plan(servers_, std::move(name), limits), waiter);
-}
-
-void PlanAdministration::remove(std::string name, Waiter<Done>& waiter)
-{
-    run(running_, remove_plan(servers_, std::move(name)), waiter);
 }
 
 }  // namespace petstore::store
