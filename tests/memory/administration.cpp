@@ -121,7 +121,6 @@ struct AdministeredAccount : Administered {
     const Ready done{integer(1)};
     const Ready none{kNil};
     const Ready claimed{bulk(kId)};
-    store::AccountAdministration accounts{{wire, wire, schema}};
 
     static constexpr char kId[] = "an-account-whose-name-needs-memory";
 };
@@ -132,17 +131,16 @@ struct AdministeredAccount : Administered {
 struct ChangedAccount : AdministeredAccount {
     void act()
     {
-        accounts.update({kId, ""}, change, waiter);
+        store::run(running, store::update_account(servers, {kId, ""}, change),
+                   waiter);
         answer<11>({&record, &none, &done, &epoch, &claimed, &epoch, &done,
                     &renamed, &claimed, &epoch, &epoch});
     }
     void check(bool thrown) const { Administered::check(thrown, waiter, 11); }
 
     const Ready renamed{record_of("another-customer's-id")};
-    store::AccountAdministration::Change change =
-        [](api::AccountRecord& account) -> std::optional<store::Failure> {
+    store::AccountChange change = [](api::AccountRecord& account) {
         account.external_id = "another-customer's-id";
-        return std::nullopt;
     };
     Once<api::AccountRecord> waiter;
 };
@@ -150,7 +148,7 @@ struct ChangedAccount : AdministeredAccount {
 struct ListedAccounts : AdministeredAccount {
     void act()
     {
-        accounts.list(true, waiter);
+        store::run(running, store::list_accounts(servers, true), waiter);
         answer<3>({&index, &record, &record});
     }
     void check(bool thrown) const { Administered::check(thrown, waiter, 3); }

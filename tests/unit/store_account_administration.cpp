@@ -5,9 +5,9 @@
 #include "fake_link.h"
 #include "key_world.h"
 #include "store/accounts/account_administration.h"
+#include "store/accounts/account_tasks.h"
 
 using namespace petstore;
-using store::AccountAdministration;
 using store::Refusal;
 
 namespace {
@@ -15,7 +15,7 @@ namespace {
 struct Accounts {
     FakeLink link;
     const store::Schema schema{"P"};
-    AccountAdministration accounts{{link, link, schema}};
+    store::Operations running;
     Result<bool> unbanned;
 };
 
@@ -30,7 +30,7 @@ TEST_CASE("the time is that of Redis", "[store]")
 {
     Accounts a;
     Result<api::UnixTime> now;
-    a.accounts.now(now);
+    store::run(a.running, store::redis_time(a.link), now);
     a.link.reply(time(1700000000));
     CHECK(now.value() == 1700000000);
 }
@@ -38,7 +38,9 @@ TEST_CASE("the time is that of Redis", "[store]")
 TEST_CASE("an account's ban ends, and workers read its keys again", "[store]")
 {
     Accounts a;
-    a.accounts.unban("a1", a.unbanned);
+    store::run(a.running,
+               store::unban_account({a.link, a.link, a.schema}, "a1"),
+               a.unbanned);
     REQUIRE(a.link.commands.size() == 1);
     CHECK(a.link.commands[0]
           == FakeLink::Words{"EVALSHA", store::scripts().unban.sha1, "3",

@@ -20,20 +20,17 @@ struct Registry : InKeyWorld {
         api::AccountRecord account;
         account.id = "a1";
         account.created = 1'600'000'000;
-        REQUIRE_FALSE(run<api::AccountRecord>([&](auto& waiter) {
-                          accounts.create(account, waiter);
-                      }).failed());
+        REQUIRE_FALSE(
+            run(store::create_account(world.servers(), account)).failed());
     }
     void remove()
     {
-        REQUIRE_FALSE(run<store::Done>([&](auto& waiter) {
-                          accounts.remove({"a1", ""}, waiter);
-                      }).failed());
+        REQUIRE_FALSE(
+            run(store::delete_account(world.servers(), {"a1", ""})).failed());
     }
     std::size_t list()
     {
-        const auto listing = run<store::AccountListing>(
-            [&](auto& waiter) { accounts.list(true, waiter); });
+        const auto listing = run(store::list_accounts(world.servers(), true));
         REQUIRE_FALSE(listing.failed());
         return listing.value().accounts.size();
     }
@@ -49,8 +46,6 @@ struct Registry : InKeyWorld {
         const auto found = index.find("a1");
         return found == index.end() ? "" : found->second;
     }
-
-    store::AccountAdministration accounts{world.servers()};
 };
 
 }  // namespace
@@ -135,7 +130,9 @@ TEST_CASE("one of two accounts gets the external id that both want", "[store]")
         account.id = id;
         account.created = 1'600'000'000;
         account.external_id = "x";
-        registry.accounts.create(account, waiter);
+        store::run(registry.running,
+                   store::create_account(registry.world.servers(), account),
+                   waiter);
     };
     for (int start = 1;; ++start) {
         REQUIRE(start < 40);

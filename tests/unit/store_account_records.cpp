@@ -24,45 +24,30 @@ struct Office : InKeyWorld {
         account.id = id;
         account.external_id = external_id;
         account.created = 1'600'000'000;
-        return run<api::AccountRecord>(
-            [&](auto& waiter) { accounts.create(account, waiter); });
+        return run(store::create_account(world.servers(), account));
     }
     Result<api::AccountRecord> find(const AccountName& name)
     {
-        return run<api::AccountRecord>(
-            [&](auto& waiter) { accounts.find(name, waiter); });
+        return run(store::find_account(world.servers(), name));
     }
     Result<api::AccountRecord> rename(const std::string& id,
                                       const std::string& external_id)
     {
-        return run<api::AccountRecord>([&](auto& waiter) {
-            accounts.update(
-                {id, ""},
-                [&](api::AccountRecord& account) {
-                    account.external_id = external_id;
-                    return std::nullopt;
-                },
-                waiter);
-        });
+        return run(store::update_account(world.servers(), {id, ""},
+                                         [&](api::AccountRecord& account) {
+                                             account.external_id = external_id;
+                                         }));
     }
     // What `account set` and a PATCH do.
     Result<api::AccountRecord> name(const std::string& id)
     {
-        return run<api::AccountRecord>([&](auto& waiter) {
-            accounts.update(
-                {id, ""},
-                [](api::AccountRecord& account) {
-                    account.implicit = false;
-                    return std::nullopt;
-                },
-                waiter);
-        });
+        return run(store::update_account(
+            world.servers(), {id, ""},
+            [](api::AccountRecord& account) { account.implicit = false; }));
     }
     Result<store::Done> remove(const std::string& id)
     {
-        return run<store::Done>([&](auto& waiter) {
-            accounts.remove({id, ""}, waiter);
-        });
+        return run(store::delete_account(world.servers(), {id, ""}));
     }
     Result<StoredKey> add_key(const std::string& id,
                               const store::KeyAdministration::Owner& owner)
@@ -81,9 +66,7 @@ struct Office : InKeyWorld {
     }
     std::size_t key_count(const std::string& account)
     {
-        return run<store::KeyListing>([&](auto& waiter) {
-                   accounts.keys_of({account, ""}, waiter);
-               })
+        return run(store::list_keys_of_account(world.servers(), {account, ""}))
             .value()
             .keys.size();
     }
@@ -98,7 +81,6 @@ struct Office : InKeyWorld {
         return world.hashes["P:account:" + account];
     }
 
-    store::AccountAdministration accounts{world.servers()};
     store::KeyAdministration keys{world.servers()};
 };
 
@@ -169,16 +151,12 @@ TEST_CASE("an external id belongs to one account", "[store]")
                 office.record("a1")["external_id"] = "new";
             }
         };
-        Result<api::AccountRecord> changed;
-        office.accounts.update(
-            {"a2", ""},
-            [](api::AccountRecord& account) -> std::optional<store::Failure> {
-                account.external_id = "new";
-                account.label = "new";
-                return std::nullopt;
-            },
-            changed);
-        office.world.run();
+        const auto changed =
+            office.run(store::update_account(office.world.servers(), {"a2", ""},
+                                             [](api::AccountRecord& account) {
+                                                 account.external_id = "new";
+                                                 account.label = "new";
+                                             }));
         CHECK(changed.refusal() == Refusal::external_id_taken);
         office.world.before = nullptr;
         const auto account = office.find({"a2", ""}).value();
@@ -306,7 +284,8 @@ TEST_CASE("a key that is added while its account is deleted keeps it",
                 others.add(key, AccountName{"a1", ""}, added);
             }
         };
-        office.accounts.remove({"a1", ""}, removed);
+        store::run(office.running,
+                   store::delete_account(world.servers(), {"a1", ""}), removed);
         world.run();
         world.before = nullptr;
         REQUIRE(removed.calls == 1);
@@ -381,9 +360,8 @@ TEST_CASE("an account is reset, and its usage stays", "[store]")
 {
     Office office;
     REQUIRE_FALSE(office.create("a1").failed());
-    const auto reset = office.run<store::Done>([&](auto& waiter) {
-        office.accounts.reset({"a1", ""}, waiter);
-    });
+    const auto reset =
+        office.run(store::reset_account(office.world.servers(), {"a1", ""}));
     CHECK_FALSE(reset.failed());
     CHECK(office.world.settled == std::vector<std::string>{"P:{a1}:state 1"});
     CHECK(office.world.epochs.count("P:{a1}:state") == 1);
@@ -399,11 +377,9 @@ TEST_CASE("accounts are listed with what is wrong", "[store]")
     office.record("a3")["disabled"] = "maybe";
     office.world.hashes.erase("P:account:a4");
     const bool with_deleted = GENERATE(true, false);
-    const auto listing = office
-                             .run<store::AccountListing>([&](auto& waiter) {
-                                 office.accounts.list(with_deleted, waiter);
-                             })
-                             .value();
+    const auto listing =
+        office.run(store::list_accounts(office.world.servers(), with_deleted))
+            .value();
     CHECK(listing.accounts.size() == (with_deleted ? 2 : 1));
     CHECK(listing.accounts.at(0).id == "a1");
     CHECK(listing.damaged == std::vector<std::string>{"a3"});

@@ -30,8 +30,7 @@ struct Desk : InKeyWorld {
         api::AccountRecord account;
         account.id = "a1";
         account.created = 1'600'000'000;
-        return run<api::AccountRecord>(
-            [&](auto& waiter) { accounts.create(account, waiter); });
+        return run(store::create_account(world.servers(), account));
     }
     Result<StoredKey> store_key(const store::KeyAdministration::Owner& owner)
     {
@@ -75,12 +74,9 @@ struct Desk : InKeyWorld {
     }
     Result<store::Done> remove_account()
     {
-        return run<store::Done>([&](auto& waiter) {
-            accounts.remove({"a1", ""}, waiter);
-        });
+        return run(store::delete_account(world.servers(), {"a1", ""}));
     }
 
-    store::AccountAdministration accounts{world.servers()};
     store::KeyAdministration keys{world.servers()};
 };
 
@@ -135,7 +131,9 @@ TEST_CASE("an account that is deleted while its unfinished key is enabled",
                 desk.start_enabling(changed);
             }
         };
-        desk.accounts.remove({"a1", ""}, removed);
+        store::run(desk.running,
+                   store::delete_account(desk.world.servers(), {"a1", ""}),
+                   removed);
         desk.world.run();
         REQUIRE(removed.calls == 1);
         if (changed.calls == 0) {
@@ -198,23 +196,15 @@ TEST_CASE("restoring a key does not return its account's old external id",
 {
     Desk desk;
     REQUIRE(desk.restore_key("old").value());
-    const auto renamed = desk.run<api::AccountRecord>([&](auto& waiter) {
-        desk.accounts.update(
-            {"a1", ""},
-            [](api::AccountRecord& account) {
-                account.external_id = "new";
-                return std::nullopt;
-            },
-            waiter);
-    });
+    const auto renamed = desk.run(store::update_account(
+        desk.world.servers(), {"a1", ""},
+        [](api::AccountRecord& account) { account.external_id = "new"; }));
     REQUIRE_FALSE(renamed.failed());
     api::AccountRecord other;
     other.id = "a2";
     other.external_id = "old";
-    REQUIRE_FALSE(desk.run<api::AccountRecord>([&](auto& waiter) {
-                          desk.accounts.create(other, waiter);
-                      })
-                      .failed());
+    REQUIRE_FALSE(
+        desk.run(store::create_account(desk.world.servers(), other)).failed());
     CHECK_FALSE(desk.restore_key("old").value());
     CHECK(desk.world.hashes["P:account:a1"]["external_id"] == "new");
 

@@ -7,7 +7,6 @@
 #include "../../store/accounts/account_administration.h"
 #include "../../store/accounts/usage_administration.h"
 #include "../../store/random.h"
-#include "../command_line/update.h"
 #include "../exit.h"
 #include "../terminal/output.h"
 #include "../terminal/terminal.h"
@@ -65,10 +64,8 @@ std::string unaffected(const api::OwnPlan& key, const PlanOptions& change)
 void name_unaffected(Context& context, const store::KeyServers& servers,
                      const std::string& id, const PlanOptions& change)
 {
-    store::AccountAdministration accounts(servers);
-    const auto listing = context.await<store::KeyListing>([&](auto& waiter) {
-        accounts.keys_of({id, ""}, waiter);
-    });
+    const auto listing =
+        context.await(store::list_keys_of_account(servers, {id, ""}));
     for (const store::StoredKey& key : listing.keys) {
         const std::string text = unaffected(key.record, change);
         if (!text.empty()) {
@@ -81,10 +78,7 @@ void confirm_account_deletion(Context& context,
                               const store::KeyServers& servers,
                               const std::string& id)
 {
-    store::AccountAdministration accounts(servers);
-    const auto record = context.await<api::AccountRecord>([&](auto& waiter) {
-        accounts.find({id, ""}, waiter);
-    });
+    const auto record = context.await(store::find_account(servers, {id, ""}));
     std::string known = record.id;
     if (!record.external_id.empty()) {
         known += ", external id " + record.external_id;
@@ -113,9 +107,7 @@ void create_account(Context& context, const AccountOptions& options)
     check_account(record, context.plans());
     record.id = store::new_id();
     record.created = context.now(servers);
-    store::AccountAdministration accounts(servers);
-    record = context.await<api::AccountRecord>(
-        [&](auto& waiter) { accounts.create(record, waiter); });
+    record = context.await(store::create_account(servers, record));
     if (context.json()) {
         print_json(Json::parse(api::account_json(record, std::nullopt)));
     } else {
@@ -133,15 +125,15 @@ void set_account(Context& context, const std::string& id,
     options.check();
     const auto servers = context.keys(Access::change);
     const auto plans = context.plans();
-    const auto record = update<api::AccountRecord>(
-        context, store::AccountAdministration(servers),
-        store::AccountName{id, ""}, [&](api::AccountRecord& changed) {
-            options.apply(changed);
-            changed.implicit = false;
-            if (options.plan.any()) {
-                check_account(changed, plans);
-            }
-        });
+    const auto change = [&](api::AccountRecord& changed) {
+        options.apply(changed);
+        changed.implicit = false;
+        if (options.plan.any()) {
+            check_account(changed, plans);
+        }
+    };
+    const auto record =
+        context.await(store::update_account(servers, {id, ""}, change));
     report_account(context, servers, record, "Account " + id + " is changed.");
     if (options.plan.any()) {
         name_unaffected(context, servers, id, options.plan);
@@ -152,10 +144,11 @@ void set_account_disabled(Context& context, const std::string& id,
                           bool disabled)
 {
     const auto servers = context.keys(Access::change);
-    const auto record = update<api::AccountRecord>(
-        context, store::AccountAdministration(servers),
-        store::AccountName{id, ""},
-        [&](api::AccountRecord& changed) { changed.disabled = disabled; });
+    const auto change = [&](api::AccountRecord& changed) {
+        changed.disabled = disabled;
+    };
+    const auto record =
+        context.await(store::update_account(servers, {id, ""}, change));
     report_account(
         context, servers, record,
         "Account " + id
@@ -168,10 +161,7 @@ void delete_account(Context& context, const std::string& id, bool sure)
     if (!sure && is_terminal(STDIN_FILENO)) {
         confirm_account_deletion(context, servers, id);
     }
-    store::AccountAdministration accounts(servers);
-    context.await<store::Done>([&](auto& waiter) {
-        accounts.remove({id, ""}, waiter);
-    });
+    context.await(store::delete_account(servers, {id, ""}));
     if (context.json()) {
         print_json({{"id", id}, {"deleted", true}});
     } else {
@@ -182,12 +172,8 @@ void delete_account(Context& context, const std::string& id, bool sure)
 void unban_account(Context& context, const std::string& id)
 {
     const auto servers = context.keys(Access::change);
-    store::AccountAdministration accounts(servers);
-    context.await<api::AccountRecord>([&](auto& waiter) {
-        accounts.find({id, ""}, waiter);
-    });
-    const bool was_banned =
-        context.await<bool>([&](auto& waiter) { accounts.unban(id, waiter); });
+    context.await(store::find_account(servers, {id, ""}));
+    const bool was_banned = context.await(store::unban_account(servers, id));
     if (context.json()) {
         print_json({{"id", id}, {"was_banned", was_banned}});
     } else {
@@ -198,10 +184,8 @@ void unban_account(Context& context, const std::string& id)
 
 void reset_account(Context& context, const std::string& id)
 {
-    store::AccountAdministration accounts(context.keys(Access::change));
-    context.await<store::Done>([&](auto& waiter) {
-        accounts.reset({id, ""}, waiter);
-    });
+    const auto servers = context.keys(Access::change);
+    context.await(store::reset_account(servers, {id, ""}));
     if (context.json()) {
         print_json({{"id", id}, {"reset", true}});
     } else {

@@ -42,11 +42,8 @@ std::string resolve(Context& context, const store::AccountName& name)
         }
         return name.id;
     }
-    store::AccountAdministration accounts(context.keys(Access::read));
-    return context
-        .await<api::AccountRecord>(
-            [&](auto& waiter) { accounts.find(name, waiter); })
-        .id;
+    const auto servers = context.keys(Access::read);
+    return context.await(store::find_account(servers, name)).id;
 }
 
 }  // namespace petstore::ctl

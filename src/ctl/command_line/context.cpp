@@ -4,7 +4,7 @@
 #include <fstream>
 #include <variant>
 
-#include "../../store/accounts/account_administration.h"
+#include "../../store/accounts/account_tasks.h"
 #include "../../store/plans/plan_administration.h"
 #include "../accounts/store_format.h"
 #include "../exit.h"
@@ -178,8 +178,7 @@ store::KeyServers Context::keys(Access access)
 
 api::UnixTime Context::now(const store::KeyServers& servers)
 {
-    store::AccountAdministration accounts(servers);
-    return await<api::UnixTime>([&](auto& waiter) { accounts.now(waiter); });
+    return await(store::redis_time(servers.accounts));
 }
 
 store::KnownPlans Context::known_plans()

@@ -75,9 +75,7 @@ std::uint64_t restore_accounts(Context& context,
     for (const Backup::Key& each : backup.keys) {
         present.insert(each.key.record.account);
     }
-    store::AccountAdministration accounts(servers);
-    const auto there = context.await<store::AccountListing>(
-        [&](auto& waiter) { accounts.list(false, waiter); });
+    const auto there = context.await(store::list_accounts(servers, false));
     for (const api::AccountRecord& account : there.accounts) {
         present.insert(account.id);
     }
@@ -90,9 +88,7 @@ std::uint64_t restore_accounts(Context& context,
             continue;
         }
         try {
-            const api::AccountRecord& record = account;
-            context.await<api::AccountRecord>(
-                [&](auto& waiter) { accounts.create(record, waiter); });
+            context.await(store::create_account(servers, account));
         } catch (const Failure& failure) {
             if (stops(failure)) {
                 throw;
@@ -116,7 +112,6 @@ std::vector<std::string> add_unlisted(Context& context,
     for (const api::AccountRecord& account : all.accounts) {
         known.insert(account.id);
     }
-    store::AccountAdministration accounts(servers);
     std::vector<std::string> missing;
     for (const store::StoredKey& key : keys.keys) {
         const std::string& id = key.record.account;
@@ -125,9 +120,7 @@ std::vector<std::string> add_unlisted(Context& context,
         }
         try {
             all.accounts.push_back(
-                context.await<api::AccountRecord>([&](auto& waiter) {
-                    accounts.find({id, ""}, waiter);
-                }));
+                context.await(store::find_account(servers, {id, ""})));
         } catch (const Failure& failure) {
             if (failure.kind() == Failure::Kind::not_found) {
                 missing.push_back(id);
@@ -193,9 +186,7 @@ void export_keys(Context& context)
     auto listing = context.await<store::KeyListing>(
         [&](auto& waiter) { keys.list(waiter); });
     const api::UnixTime now = context.now(servers);
-    store::AccountAdministration accounts(servers);
-    auto all = context.await<store::AccountListing>(
-        [&](auto& waiter) { accounts.list(false, waiter); });
+    auto all = context.await(store::list_accounts(servers, false));
     const auto missing = add_unlisted(context, servers, listing, all);
     for (const auto& [name, limits] : plans.stored().plans) {
         print_data(backup_line(name, limits));

@@ -157,9 +157,7 @@ ShownKey issue(Context& context, const store::KeyServers& servers,
     record.created = context.now(servers);
     options.apply(record, record.created);
     if (name.given()) {
-        store::AccountAdministration accounts(servers);
-        account = context.await<api::AccountRecord>(
-            [&](auto& waiter) { accounts.find(name, waiter); });
+        account = context.await(store::find_account(servers, name));
     } else {
         account.own_plan() = record.own_plan();
         account.id = store::new_id();

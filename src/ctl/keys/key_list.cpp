@@ -10,7 +10,7 @@
 #include "../../api/date.h"
 #include "../../api/plan.h"
 #include "../../store/accounts/account_administration.h"
-#include "../../store/keys/key_administration.h"
+#include "../../store/keys/key_tasks.h"
 #include "../command_line/words.h"
 #include "../exit.h"
 #include "../terminal/output.h"
@@ -83,15 +83,11 @@ void list_keys(Context& context, const KeyFilter& filter)
         filter.account.given() ? resolve(context, filter.account) : "";
     const auto servers = context.keys(Access::read);
     const auto plans = context.plans();
-    store::KeyAdministration keys(servers);
-    store::AccountAdministration accounts(servers);
-    auto listing = context.await<store::KeyListing>([&](auto& waiter) {
-        account.empty() ? keys.list(waiter)
-                        : accounts.keys_of({account, ""}, waiter);
-    });
+    auto listing = context.await(
+        account.empty() ? store::list_keys(servers)
+                        : store::list_keys_of_account(servers, {account, ""}));
     const api::UnixTime now = context.now(servers);
-    const auto all = context.await<store::AccountListing>(
-        [&](auto& waiter) { accounts.list(false, waiter); });
+    const auto all = context.await(store::list_accounts(servers, false));
     const std::set<std::string> damaged(all.damaged.begin(), all.damaged.end());
     std::vector<std::string> unusable;
     auto shown = shown_keys(listing, all);

@@ -38,10 +38,8 @@ std::vector<ShownKey> shown_keys(store::KeyListing& listing,
 ShownKey shown_key(Context& context, const store::KeyServers& servers,
                    store::StoredKey key)
 {
-    store::AccountAdministration accounts(servers);
-    auto account = context.await<api::AccountRecord>([&](auto& waiter) {
-        accounts.find({key.record.account, ""}, waiter);
-    });
+    auto account =
+        context.await(store::find_account(servers, {key.record.account, ""}));
     return {std::move(key), std::move(account)};
 }
 

@@ -45,9 +45,8 @@ void unban_key(Context& context, const std::string& id)
 {
     const auto servers = context.keys(Access::change);
     const std::string account = key_record(context, servers, id).account;
-    store::AccountAdministration accounts(servers);
-    const bool was_banned = context.await<bool>(
-        [&](auto& waiter) { accounts.unban(account, waiter); });
+    const bool was_banned =
+        context.await(store::unban_account(servers, account));
     if (context.json()) {
         print_json(
             {{"id", id}, {"account", account}, {"was_banned", was_banned}});

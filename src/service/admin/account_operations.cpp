@@ -2,8 +2,8 @@
 
 #include "../../api/administration_json.h"
 #include "../../store/accounts/account_administration.h"
+#include "../../store/accounts/account_tasks.h"
 #include "../../store/accounts/usage_administration.h"
-#include "../../store/result.h"
 #include "admin_operations.h"
 
 namespace petstore::service {
@@ -60,8 +60,9 @@ append_accounts(const AdminCall& call, const AdminStore& store,
 AdminTask list_one_account(const AdminCall& call, const AdminStore& store)
 {
     const store::AccountName name = with_external_id(call.query.external_id);
-    const auto account = co_await if_any(find_account(store, name),
-                                         store::Refusal::account_not_found);
+    const auto account =
+        co_await if_any(store::find_account(store.servers, name),
+                        store::Refusal::account_not_found);
     AdminResponse response = empty_list();
     if (account && has_plan(*account, call.query.plan)) {
         const std::string object = co_await account_object(store, *account);
@@ -98,11 +99,8 @@ AdminTask create_account(const AdminCall& call, AdminStore& store,
     call.body.apply(account);
     const api::OwnPlan none;
     co_await check_plan(call, store, none, account);
-    account.created = co_await now_of(store);
-    store::AccountAdministration accounts(store.servers);
-    store::Result<api::AccountRecord> created;
-    accounts.create(account, created);
-    account = co_await created;
+    account.created = co_await store::redis_time(store.servers.accounts);
+    account = co_await store::create_account(store.servers, account);
     AdminResponse response;
     response.status = 201;
     response.body = co_await confirmed(account_object(store, account));
@@ -113,7 +111,7 @@ AdminTask create_account(const AdminCall& call, AdminStore& store,
 AdminTask get_account(const AdminCall& call, AdminStore& store)
 {
     const store::AccountName name = with_id(call.id);
-    const auto account = co_await find_account(store, name);
+    const auto account = co_await store::find_account(store.servers, name);
     AdminResponse response;
     response.body = co_await account_object(store, account);
     co_return response;
@@ -125,23 +123,17 @@ AdminTask update_account(const AdminCall& call, AdminStore& store)
         throw own_key();
     }
     const store::AccountName name = with_id(call.id);
-    auto account = co_await find_account(store, name);
+    auto account = co_await store::find_account(store.servers, name);
     call.body.apply(account);
     if (call.body.names_limits()) {
         const api::OwnPlan none;
         co_await check_plan(call, store, none, account);
     }
-    store::AccountAdministration accounts(store.servers);
-    store::Result<api::AccountRecord> updated;
-    accounts.update(
-        name,
-        [&call](api::AccountRecord& record) -> std::optional<store::Failure> {
-            call.body.apply(record);
-            record.implicit = false;
-            return std::nullopt;
-        },
-        updated);
-    account = co_await updated;
+    const store::AccountChange change = [&call](api::AccountRecord& record) {
+        call.body.apply(record);
+        record.implicit = false;
+    };
+    account = co_await store::update_account(store.servers, name, change);
     AdminResponse response;
     response.body = co_await confirmed(account_object(store, account));
     co_return response;
@@ -152,30 +144,23 @@ AdminTask delete_account(const AdminCall& call, AdminStore& store)
     if (call.id == call.caller_account_id) {
         throw own_key();
     }
-    store::AccountAdministration accounts(store.servers);
-    store::Result<store::Done> removed;
-    accounts.remove(with_id(call.id), removed);
-    co_await removed;
+    const store::AccountName name = with_id(call.id);
+    co_await store::delete_account(store.servers, name);
     co_return no_content();
 }
 
 AdminTask unban_account(const AdminCall& call, AdminStore& store)
 {
     const store::AccountName name = with_id(call.id);
-    co_await find_account(store, name);
-    store::AccountAdministration accounts(store.servers);
-    store::Result<bool> unbanned;
-    accounts.unban(call.id, unbanned);
-    co_await unbanned;
+    co_await store::find_account(store.servers, name);
+    co_await store::unban_account(store.servers, call.id);
     co_return no_content();
 }
 
 AdminTask reset_account(const AdminCall& call, AdminStore& store)
 {
-    store::AccountAdministration accounts(store.servers);
-    store::Result<store::Done> emptied;
-    accounts.reset(with_id(call.id), emptied);
-    co_await emptied;
+    const store::AccountName name = with_id(call.id);
+    co_await store::reset_account(store.servers, name);
     co_return no_content();
 }
 

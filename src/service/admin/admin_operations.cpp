@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "../../store/accounts/account_administration.h"
 #include "../../store/admin_claim_tasks.h"
 #include "../../store/keys/key_administration.h"
 #include "../../store/plans/plan_administration.h"
@@ -22,15 +21,6 @@ store::AccountName with_external_id(const std::string& external_id)
     store::AccountName name;
     name.external_id = external_id;
     return name;
-}
-
-store::Task<api::AccountRecord> find_account(const AdminStore& store,
-                                             store::AccountName name)
-{
-    store::AccountAdministration accounts(store.servers);
-    store::Result<api::AccountRecord> found;
-    accounts.find(std::move(name), found);
-    co_return co_await found;
 }
 
 store::Task<store::StoredKey> find_key(const AdminStore& store, std::string id)
@@ -83,14 +73,6 @@ store::Task<store::UsageListing> read_usage(const AdminStore& store,
         ids.push_back(id);
     }
     return store::list_usage(store.servers, std::move(ids), period);
-}
-
-store::Task<api::UnixTime> now_of(const AdminStore& store)
-{
-    store::AccountAdministration accounts(store.servers);
-    store::Result<api::UnixTime> now;
-    accounts.now(now);
-    co_return co_await now;
 }
 
 store::Task<store::KnownPlans> known_plans(const AdminStore& store)

@@ -59,8 +59,6 @@ store::AccountName with_id(const std::string& id);
 store::AccountName with_external_id(const std::string& external_id);
 
 // These refuse an id that nothing has.
-store::Task<api::AccountRecord> find_account(const AdminStore& store,
-                                             store::AccountName name);
 store::Task<store::StoredKey> find_key(const AdminStore& store, std::string id);
 store::Task<std::optional<store::StoredKey>>
 find_key(const AdminStore& store, const api::Digest& digest);
@@ -95,9 +93,6 @@ store::Failed overtaken();  // another attempt will answer
 store::Task<store::UsageListing> read_usage(const AdminStore& store,
                                             const store::IndexPage& page,
                                             const api::UsagePeriod& period);
-
-// Redis's time.
-store::Task<api::UnixTime> now_of(const AdminStore& store);
 
 store::Task<store::KnownPlans> known_plans(const AdminStore& store);
 

@@ -3,6 +3,7 @@
 
 #include "../../api/administration_json.h"
 #include "../../store/accounts/account_administration.h"
+#include "../../store/accounts/account_tasks.h"
 #include "../../store/keys/key_administration.h"
 #include "../../store/keys/key_rotation.h"
 #include "../../store/result.h"
@@ -20,7 +21,7 @@ store::Task<api::AccountRecord> read_account(const AdminStore& store,
                                              const std::string& id)
 {
     const store::AccountName name = with_id(id);
-    auto found = co_await if_any(find_account(store, name),
+    auto found = co_await if_any(store::find_account(store.servers, name),
                                  store::Refusal::account_not_found);
     co_return found ? std::move(*found) : api::AccountRecord();
 }
@@ -74,7 +75,8 @@ store::Task<> append_keys(const AdminStore& store,
         return read_into(store, entry.first, accounts[entry.first]);
     };
     co_await store::ForEach(accounts, store::KeyListing::kAtOnce, read_one);
-    const api::UnixTime now = co_await now_of(store);
+    const api::UnixTime now =
+        co_await store::redis_time(store.servers.accounts);
     for (const store::StoredKey& key : keys) {
         if (const auto& account = accounts[key.record.account]) {
             append(list, object_of(key, *account, now, {}));
@@ -106,8 +108,9 @@ store::Task<std::optional<std::string>> account_of_list(const AdminCall& call,
             : std::nullopt;
     }
     const store::AccountName name = with_external_id(query.external_id);
-    const auto account = co_await if_any(find_account(store, name),
-                                         store::Refusal::account_not_found);
+    const auto account =
+        co_await if_any(store::find_account(store.servers, name),
+                        store::Refusal::account_not_found);
     co_return account && (query.account.empty() || query.account == account->id)
         ? std::optional(account->id)
         : std::nullopt;
@@ -133,7 +136,7 @@ owner_of(const AdminCall& call, const AdminStore& store,
     store::AccountName name;
     name.id = body.account.value_or("");
     name.external_id = body.external_id.value_or("");
-    auto found = co_await if_any(find_account(store, name),
+    auto found = co_await if_any(store::find_account(store.servers, name),
                                  store::Refusal::account_not_found);
     if (!found) {
         throw no_such_owner(body);
@@ -151,14 +154,6 @@ store::Task<> discard(store::KeyAdministration& keys,
     co_await discarded;
 }
 
-store::Task<store::Done> remove_account(store::AccountAdministration& accounts,
-                                        const std::string& id)
-{
-    store::Result<store::Done> removed;
-    accounts.remove(with_id(id), removed);
-    co_return co_await removed;
-}
-
 store::Task<> enable(store::KeyAdministration& keys,
                      const store::StoredKey& key)
 {
@@ -170,11 +165,17 @@ store::Task<> enable(store::KeyAdministration& keys,
 // Accounts that attempts have made for keys that they have not stored.
 store::Task<> remove_earlier(AdminStore& store, const Attempt& attempt)
 {
-    store::AccountAdministration accounts(store.servers);
     for (const Attempt::Made& made : attempt.earlier) {
-        co_await if_any(if_any(remove_account(accounts, made.account),
-                               store::Refusal::account_not_found),
-                        store::Refusal::account_in_use);
+        const store::AccountName name = with_id(made.account);
+        try {
+            co_await store::delete_account(store.servers, name);
+        } catch (const store::Failed& failed) {
+            const store::Refusal refusal = failed.failure.refusal;
+            if (refusal != store::Refusal::account_not_found
+                && refusal != store::Refusal::account_in_use) {
+                throw;
+            }
+        }
     }
 }
 
@@ -251,7 +252,8 @@ AdminTask create_key(const AdminCall& call, AdminStore& store,
 {
     co_await remove_earlier(store, attempt);
     const auto made = co_await find_made_key(call, store, attempt);
-    const api::UnixTime now = co_await now_of(store);
+    const api::UnixTime now =
+        co_await store::redis_time(store.servers.accounts);
     if (made && !made->unfinished) {
         co_return co_await created(store, *made, now, "", true);
     }
@@ -303,7 +305,8 @@ AdminTask create_key(const AdminCall& call, AdminStore& store,
 AdminTask get_key(const AdminCall& call, AdminStore& store)
 {
     const store::StoredKey key = co_await find_key(store, call.id);
-    const api::UnixTime now = co_await now_of(store);
+    const api::UnixTime now =
+        co_await store::redis_time(store.servers.accounts);
     AdminResponse response;
     response.body = co_await key_object(store, key, now, "");
     co_return response;
@@ -315,7 +318,8 @@ AdminTask update_key(const AdminCall& call, AdminStore& store)
         throw own_key();
     }
     store::StoredKey key = co_await find_key(store, call.id);
-    const api::UnixTime now = co_await now_of(store);
+    const api::UnixTime now =
+        co_await store::redis_time(store.servers.accounts);
     if (auto error = call.body.apply(key.record, now)) {
         throw invalid(std::move(*error));
     }
@@ -354,7 +358,8 @@ AdminTask delete_key(const AdminCall& call, AdminStore& store)
 AdminTask rotate_key(const AdminCall& call, AdminStore& store,
                      const Attempt& attempt)
 {
-    const api::UnixTime now = co_await now_of(store);
+    const api::UnixTime now =
+        co_await store::redis_time(store.servers.accounts);
     store::StoredKey next;
     std::string secret;
     auto made = co_await find_made_key(call, store, attempt);

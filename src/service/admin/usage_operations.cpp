@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "../../api/administration_json.h"
+#include "../../store/accounts/account_tasks.h"
 #include "../../store/accounts/usage_administration.h"
 #include "admin_operations.h"
 
@@ -16,7 +17,8 @@ constexpr api::Day kMostDays = 4000;
 store::Task<api::UsagePeriod> period_of(const AdminCall& call,
                                         const AdminStore& store)
 {
-    const api::UnixTime now = co_await now_of(store);
+    const api::UnixTime now =
+        co_await store::redis_time(store.servers.accounts);
     const auto period = api::usage_period(call.query, api::day_of(now));
     if (!period) {
         throw invalid(

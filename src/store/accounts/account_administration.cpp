@@ -12,36 +12,6 @@ namespace petstore::store {
 
 namespace {
 
-Task<api::UnixTime> read_time(KeyServers servers)
-{
-    const api::Millis now = co_await redis_time(servers.accounts);
-    co_return now / 1000;
-}
-
-Task<bool> end_ban(KeyServers servers, std::string account)
-{
-    redis::Command command(scripts().unban, 3);
-    command.key(servers.schema.account_state(account))
-        .key(servers.schema.strikes(account))
-        .key(servers.schema.bans(account));
-    const redis::Reply& reply =
-        co_await stage_change(servers.accounts, std::move(command));
-    const bool was_banned = reply.integer() == 1;
-    co_await announce(servers, account);
-    co_return was_banned;
-}
-
-Task<api::AccountRecord> find_one_account(KeyServers servers, AccountName name)
-{
-    co_return co_await find_account(servers, name);
-}
-
-Task<KeyListing> list_keys_of_account(KeyServers servers, AccountName name)
-{
-    const auto account = co_await find_account(servers, name);
-    co_return co_await list_keys_of(servers, account.id);
-}
-
 // An account that has lost its external id to another one must not show it.
 Task<> return_external_id(const KeyServers& servers, const std::string& id,
                           const std::string& lost, const std::string& before)
@@ -81,16 +51,59 @@ Task<> take_external_id(const KeyServers& servers, api::AccountRecord account,
     }
 }
 
+}  // namespace
+
+Task<api::AccountRecord> create_account(KeyServers servers,
+                                        api::AccountRecord account)
+{
+    const std::string external_id = account.external_id;
+    if (!external_id.empty()) {
+        co_await claim(servers, external_id, account.id);
+    }
+    const bool added = co_await add_account(servers, account);
+    if (added && !external_id.empty()) {
+        const bool owned =
+            co_await owns_external_id(servers, external_id, account.id);
+        if (!owned) {
+            co_await remove_account(servers, account.id);
+            throw external_id_taken();
+        }
+    }
+    const AccountName name{account.id, {}};
+    co_return co_await find_account(servers, name);
+}
+
+Task<api::AccountRecord> find_account(KeyServers servers, AccountName name)
+{
+    std::string id = name.id;
+    if (id.empty()) {
+        id = co_await read_claim(servers, name.external_id);
+    }
+    if (!api::is_id(id)) {
+        throw account_not_found();
+    }
+    auto account = co_await read_account(servers, id);
+    if (!account || account->deleted != 0
+        || (name.id.empty() && account->external_id != name.external_id)) {
+        throw account_not_found();
+    }
+    co_return std::move(*account);
+}
+
+Task<KeyListing> list_keys_of_account(KeyServers servers, AccountName name)
+{
+    const auto account = co_await find_account(servers, name);
+    co_return co_await list_keys_of(servers, account.id);
+}
+
 Task<api::AccountRecord> update_account(KeyServers servers, AccountName name,
-                                        AccountAdministration::Change change)
+                                        AccountChange change)
 {
     for (;;) {
         const auto account = co_await find_account(servers, name);
         name.id = account.id;  // its external id may change meanwhile
         api::AccountRecord changed = account;
-        if (auto failure = change(changed)) {
-            throw invalid(std::move(*failure));
-        }
+        change(changed);
         if (!changed.external_id.empty()) {
             if (changed.external_id != account.external_id) {
                 co_await take_external_id(servers, account,
@@ -143,57 +156,17 @@ Task<> reset_account(KeyServers servers, AccountName name)
     co_await announce(servers, account.id);
 }
 
-}  // namespace
-
-void AccountAdministration::create(api::AccountRecord account,
-                                   Waiter<api::AccountRecord>& waiter)
+Task<bool> unban_account(KeyServers servers, std::string account)
 {
-    run(running_, create_account(servers_, std::move(account)), waiter);
-}
-
-void AccountAdministration::find(AccountName name,
-                                 Waiter<api::AccountRecord>& waiter)
-{
-    run(running_, find_one_account(servers_, std::move(name)), waiter);
-}
-
-void AccountAdministration::list(bool with_deleted,
-                                 Waiter<AccountListing>& waiter)
-{
-    run(running_, list_accounts(servers_, with_deleted), waiter);
-}
-
-void AccountAdministration::keys_of(AccountName name,
-                                    Waiter<KeyListing>& waiter)
-{
-    run(running_, list_keys_of_account(servers_, std::move(name)), waiter);
-}
-
-void AccountAdministration::update(AccountName name, Change change,
-                                   Waiter<api::AccountRecord>& waiter)
-{
-    run(running_, update_account(servers_, std::move(name), std::move(change)),
-        waiter);
-}
-
-void AccountAdministration::remove(AccountName name, Waiter<Done>& waiter)
-{
-    run(running_, delete_account(servers_, std::move(name)), waiter);
-}
-
-void AccountAdministration::reset(AccountName name, Waiter<Done>& waiter)
-{
-    run(running_, reset_account(servers_, std::move(name)), waiter);
-}
-
-void AccountAdministration::now(Waiter<api::UnixTime>& waiter)
-{
-    run(running_, read_time(servers_), waiter);
-}
-
-void AccountAdministration::unban(std::string account, Waiter<bool>& waiter)
-{
-    run(running_, end_ban(servers_, std::move(account)), waiter);
+    redis::Command command(scripts().unban, 3);
+    command.key(servers.schema.account_state(account))
+        .key(servers.schema.strikes(account))
+        .key(servers.schema.bans(account));
+    const redis::Reply& reply =
+        co_await stage_change(servers.accounts, std::move(command));
+    const bool was_banned = reply.integer() == 1;
+    co_await announce(servers, account);
+    co_return was_banned;
 }
 
 }  // namespace petstore::store

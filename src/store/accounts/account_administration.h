@@ -1,18 +1,13 @@
 #pragma once
 
 #include <functional>
-#include <optional>
 #include <string>
 
 #include "../../api/account.h"
-#include "../../api/date.h"
 #include "../key_servers.h"
 #include "../keys/key_listing.h"
-#include "../operations.h"
-#include "../waiter.h"
+#include "../task.h"
 #include "account_listing.h"
-
-namespace petstore::store {
 
 // Finds, lists and changes accounts: records, bans and counters. Workers notice
 // a change by the account's epoch. An operation may be interrupted between any
@@ -20,50 +15,40 @@ namespace petstore::store {
 // the claim of its external id and its state may be on different servers. The
 // record is authoritative.
 //
-// All functions throw std::bad_alloc, and then call no waiter. Refusals:
-// account_not_found, also for a deleted account; external_id_taken; damaged.
-// Must stay alive until its operations have ended.
-class AccountAdministration {
-public:
-    // Borrows what `servers` refers to.
-    explicit AccountAdministration(const KeyServers& servers) noexcept
-        : servers_(servers)
-    {}
+// Refusals: account_not_found, also for a deleted account; external_id_taken;
+// damaged.
 
-    // `account` has a new id, and its time of creation.
-    void create(api::AccountRecord account, Waiter<api::AccountRecord>& waiter);
+namespace petstore::store {
 
-    void find(AccountName name, Waiter<api::AccountRecord>& waiter);
+// `account` has a new id, and its time of creation. If there is one with this
+// id that is not deleted, that stays. The result is the record that there is.
+Task<api::AccountRecord> create_account(KeyServers servers,
+                                        api::AccountRecord account);
 
-    // All accounts, deleted ones only if asked for.
-    void list(bool with_deleted, Waiter<AccountListing>& waiter);
+Task<api::AccountRecord> find_account(KeyServers servers, AccountName name);
 
-    // All keys of an account.
-    void keys_of(AccountName name, Waiter<KeyListing>& waiter);
+// All accounts, deleted ones only if asked for.
+Task<AccountListing> list_accounts(KeyServers servers, bool with_deleted);
 
-    // Applies `change` to the record, puts it into effect and returns the
-    // record. Calls `change` again if another write was faster. A failure that
-    // it returns ends the operation.
-    using Change = std::function<std::optional<Failure>(api::AccountRecord&)>;
-    void update(AccountName name, Change change,
-                Waiter<api::AccountRecord>& waiter);
+// All keys of an account.
+Task<KeyListing> list_keys_of_account(KeyServers servers, AccountName name);
 
-    // Refuses an account that has keys (account_in_use). Usage stays, and the
-    // record as long as it. Frees the external id.
-    void remove(AccountName name, Waiter<Done>& waiter);
+// Applies `change` to the record, puts it into effect and returns the record.
+// Calls `change` again if another write was faster. What it throws ends the
+// operation.
+using AccountChange = std::function<void(api::AccountRecord&)>;
+Task<api::AccountRecord> update_account(KeyServers servers, AccountName name,
+                                        AccountChange change);
 
-    // Empties the windows of the minute, the day and the month. Usage and a ban
-    // stay.
-    void reset(AccountName name, Waiter<Done>& waiter);
+// Refuses an account that has keys (account_in_use). Usage stays, and the
+// record as long as it. Frees the external id.
+Task<> delete_account(KeyServers servers, AccountName name);
 
-    // Whether the account was banned.
-    void unban(std::string account, Waiter<bool>& waiter);
+// Empties the windows of the minute, the day and the month. Usage and a ban
+// stay.
+Task<> reset_account(KeyServers servers, AccountName name);
 
-    void now(Waiter<api::UnixTime>& waiter);  // by Redis's clock
-
-private:
-    const KeyServers servers_;
-    Operations running_;
-};
+// Whether the account was banned.
+Task<bool> unban_account(KeyServers servers, std::string account);
 
 }  // namespace petstore::store

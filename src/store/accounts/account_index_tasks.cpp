@@ -61,8 +61,7 @@ Task<> forget_accounts(const KeyServers& servers,
             continue;
         }
         if (now == 0) {
-            const api::Millis time = co_await redis_time(servers.accounts);
-            now = time / 1000;
+            now = co_await redis_time(servers.accounts);
         }
         if (deleted < now - kForgottenAfter) {
             co_await forget_account(servers, each.first, each.second);

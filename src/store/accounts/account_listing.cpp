@@ -4,8 +4,9 @@
 
 #include "../keys/key_tasks.h"
 #include "../scan_tasks.h"
-#include "account_commands.h"
+#include "account_administration.h"
 #include "account_index_tasks.h"
+#include "account_tasks.h"
 #include "usage_administration.h"
 
 namespace petstore::store {

@@ -19,14 +19,14 @@ redis::Command get_command(const std::string& key)
     return std::move(redis::Command("GET").key(key));
 }
 
-Task<api::Millis> redis_time(redis::Link& link)
+Task<api::UnixTime> redis_time(redis::Link& link)
 {
     const redis::Reply& reply = co_await ask(link, redis::Command("TIME"));
     const auto time = redis::parse_time(reply);
     if (!time) {
         throw Failed{unavailable()};
     }
-    co_return *time;
+    co_return *time / 1000;
 }
 
 Task<std::string> epoch_before(const KeyServers& servers,
@@ -105,24 +105,6 @@ Task<std::optional<api::AccountRecord>> read_account(const KeyServers& servers,
     co_return std::move(found.record);
 }
 
-Task<api::AccountRecord> find_account(const KeyServers& servers,
-                                      const AccountName& name)
-{
-    std::string id = name.id;
-    if (id.empty()) {
-        id = co_await read_claim(servers, name.external_id);
-    }
-    if (!api::is_id(id)) {
-        throw account_not_found();
-    }
-    auto account = co_await read_account(servers, id);
-    if (!account || account->deleted != 0
-        || (name.id.empty() && account->external_id != name.external_id)) {
-        throw account_not_found();
-    }
-    co_return std::move(*account);
-}
-
 Task<bool> write_account(const KeyServers& servers, api::AccountRecord& account,
                          std::optional<std::int64_t> seen)
 {
@@ -156,26 +138,6 @@ Task<bool> add_account(const KeyServers& servers, api::AccountRecord account)
         }
     }
     co_return true;
-}
-
-Task<api::AccountRecord> create_account(KeyServers servers,
-                                        api::AccountRecord account)
-{
-    const std::string external_id = account.external_id;
-    if (!external_id.empty()) {
-        co_await claim(servers, external_id, account.id);
-    }
-    const bool added = co_await add_account(servers, account);
-    if (added && !external_id.empty()) {
-        const bool owned =
-            co_await owns_external_id(servers, external_id, account.id);
-        if (!owned) {
-            co_await remove_account(servers, account.id);
-            throw external_id_taken();
-        }
-    }
-    const AccountName name{account.id, {}};
-    co_return co_await find_account(servers, name);
 }
 
 Task<> settle_usage(const KeyServers& servers, const std::string& account,
@@ -252,8 +214,7 @@ Task<bool> remove_without_keys(const KeyServers& servers, const std::string& id,
                 co_return false;
             }
             co_await settle_usage(servers, id, false);
-            const api::Millis now = co_await redis_time(servers.accounts);
-            account->deleted = now / 1000;
+            account->deleted = co_await redis_time(servers.accounts);
             const bool written =
                 co_await write_account(servers, *account, account->epoch);
             if (!written) {

@@ -17,7 +17,7 @@ namespace petstore::store {
 
 // By the clock of this Redis; fails unless it replies with its time. That of
 // the accounts decides when a key expires.
-Task<api::Millis> redis_time(redis::Link& link);
+Task<api::UnixTime> redis_time(redis::Link& link);
 
 // The epoch of a key's record that was just written, which its account may
 // take; see touch_account.lua.
@@ -40,10 +40,6 @@ Task<> touch(const KeyServers& servers, const std::string& account,
 Task<> announce(const KeyServers& servers, const std::string& account,
                 const WrittenEpoch& written = no_epoch);
 
-// Refuses an account that does not exist or was deleted. Damaged ones too.
-Task<api::AccountRecord> find_account(const KeyServers& servers,
-                                      const AccountName& name);
-
 // The account's record, also a deleted one's; nullopt if there is none. A
 // damaged one is refused.
 Task<std::optional<api::AccountRecord>> read_account(const KeyServers& servers,
@@ -58,11 +54,6 @@ Task<bool> write_account(const KeyServers& servers, api::AccountRecord& account,
 // is not deleted. The index first, so that no account is invisible. False if
 // there is one.
 Task<bool> add_account(const KeyServers& servers, api::AccountRecord account);
-
-// The same for one that may have an external id. The result is the record that
-// there is. Refuses an external id that another account has.
-Task<api::AccountRecord> create_account(KeyServers servers,
-                                        api::AccountRecord account);
 
 // Moves the running day into the usage and, to reset the account, empties its
 // windows. Takes effect with announce().
@@ -79,9 +70,7 @@ Task<bool> remove_implicit_account(const KeyServers& servers,
                                    const std::string& id,
                                    const std::string& except = no_key);
 
-Task<AccountListing> list_accounts(KeyServers servers, bool with_deleted);
-
-// At most `most` of them, deleted ones included, from `from` on, in no order.
+// At most `most` accounts, deleted ones included, from `from` on, in no order.
 Task<AccountPage> list_some_accounts(const KeyServers& servers,
                                      api::ScanPlace from, std::size_t most);
 

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "../accounts/account_administration.h"
 #include "../accounts/account_index_tasks.h"
 #include "key_tasks.h"
 

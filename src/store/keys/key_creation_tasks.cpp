@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "../../api/text.h"
+#include "../accounts/account_administration.h"
 #include "key_tasks.h"
 
 // How new keys are stored, by attempts that may be interrupted or overtaken.

@@ -52,8 +52,8 @@ Task<> check_rotatable(const KeyServers& servers, const api::KeyRecord& old)
                              + ", which replaced it, is deleted: create another key"));
     }
     if (old.expires) {
-        const api::Millis now = co_await redis_time(servers.accounts);
-        if (*old.expires <= now / 1000) {
+        const api::UnixTime now = co_await redis_time(servers.accounts);
+        if (*old.expires <= now) {
             throw refused(Refusal::expired, api::ErrorCode::bad_request,
                           "key " + old.id + " has expired");
         }
@@ -156,9 +156,9 @@ Task<api::KeyRecord> finish_rotation(KeyServers servers, std::string id,
             next.record.disabled = true;
             co_await disable(servers, next);
         }
-        const api::Millis now = co_await redis_time(servers.accounts);
+        const api::UnixTime now = co_await redis_time(servers.accounts);
         api::KeyRecord& record = old->record;
-        const api::UnixTime end = now / 1000 + grace;
+        const api::UnixTime end = now + grace;
         record.expires = std::min(record.expires.value_or(end), end);
         record.replaced_by = next.record.id;
         old->successors.clear();

@@ -43,7 +43,7 @@ Task<StoredPlans> read_stored(const KeyServers& servers)
 Task<Hosts> read_hosts(const KeyServers& servers)
 {
     // By the clock that hosts publish by.
-    const api::Millis now = co_await redis_time(servers.keys);
+    const api::UnixTime now = co_await redis_time(servers.keys);
     Hosts hosts;
     std::map<std::string, std::string> entries;
     try {
@@ -56,7 +56,7 @@ Task<Hosts> read_hosts(const KeyServers& servers)
     }
     for (const auto& [field, text] : entries) {
         auto host = parse_host(text);
-        if (host && host->published >= now / 1000 - kHostSeconds) {
+        if (host && host->published >= now - kHostSeconds) {
             hosts.alive.push_back(std::move(*host));
         }
     }
