@@ -73,29 +73,29 @@ struct AdministeredKey : Administered {
         array({bulk("id"), bulk("a-key-whose-id-needs-memory"), bulk("account"),
                bulk("an-account-whose-name-needs-memory"), bulk("epoch"),
                bulk("7")})};
-    store::KeyAdministration keys{{wire, wire, schema}};
 };
 
 struct ChangedKey : AdministeredKey {
     void act()
     {
-        keys.update("a-key-whose-id-needs-memory", change, waiter);
+        store::run(
+            running,
+            store::update_key(servers, "a-key-whose-id-needs-memory", change),
+            waiter);
         answer<4>({&entry, &record, &epoch, &epoch});
     }
     void check(bool thrown) const { AdministeredKey::check(thrown, waiter, 4); }
 
     const Ready entry{bulk(digest)};
     const Ready epoch{integer(8)};
-    store::KeyAdministration::Change change = [](api::KeyRecord&) {
-        return std::nullopt;
-    };
+    store::KeyChange change = [](api::KeyRecord&) {};
     Once<api::KeyRecord> waiter;
 };
 
 struct ListedKeys : AdministeredKey {
     void act()
     {
-        keys.list(waiter);
+        store::run(running, store::list_keys(servers), waiter);
         answer<3>({&index, &record, &record});
     }
     void check(bool thrown) const { AdministeredKey::check(thrown, waiter, 3); }

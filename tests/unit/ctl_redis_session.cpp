@@ -581,15 +581,41 @@ TEST_CASE("an idle connection is proven before the next command", "[ctl]")
     }
 }
 
+namespace {
+
+store::Task<std::string> text_at(redis::Link& link, std::string key)
+{
+    const redis::Reply& reply = co_await store::ask(link, get(key));
+    co_return std::string(reply.text());
+}
+
+store::Task<> no_key()
+{
+    throw store::Failed{
+        store::Failure{{api::ErrorCode::not_found, "There is no such key."}}};
+    co_return;
+}
+
+store::Task<> change(const std::function<void()>& how)
+{
+    how();
+    co_return;
+}
+
+}  // namespace
+
+TEST_CASE("what a change throws ends its operation", "[ctl]")
+{
+    Session at;
+    const auto refuse = [] { throw ctl::UsageError("no"); };
+    CHECK_THROWS_AS(ctl::await(at.pump, change(refuse)), ctl::UsageError);
+}
+
 TEST_CASE("a command awaits the outcomes of store code", "[ctl]")
 {
     Session at;
     const auto read = [&] {
-        Reader reader;
-        return ctl::await<std::string>(at.pump, [&](Waiter& waiter) {
-            reader.waiter = &waiter;
-            at.session->link().send(get(key_of(1)), reader);
-        });
+        return ctl::await(at.pump, text_at(at.session->link(), key_of(1)));
     };
     CHECK(read() == key_of(1));
 
@@ -603,10 +629,7 @@ TEST_CASE("a command awaits the outcomes of store code", "[ctl]")
         CHECK(lost.sent());
     }
     try {
-        ctl::await<int>(at.pump, [](store::Waiter<int>& waiter) {
-            waiter.on_result(store::Failure{
-                {api::ErrorCode::not_found, "There is no such key."}});
-        });
+        ctl::await(at.pump, no_key());
         FAIL("a result");
     } catch (const ctl::Failure& failure) {
         CHECK(failure.kind() == ctl::Failure::Kind::not_found);

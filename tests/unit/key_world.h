@@ -356,17 +356,6 @@ private:
 
 // What works on a KeyWorld.
 struct InKeyWorld {
-    // Runs an operation, which `start` gives its waiter.
-    template <typename T>
-    Result<T> run(const std::function<void(petstore::store::Waiter<T>&)>& start)
-    {
-        Result<T> result;
-        start(result);
-        world.run();
-        REQUIRE(result.calls == 1);
-        return result;
-    }
-
     template <typename T>
     auto run(petstore::store::Task<T> task)
     {

@@ -50,19 +50,18 @@ struct Office : InKeyWorld {
         return run(store::delete_account(world.servers(), {id, ""}));
     }
     Result<StoredKey> add_key(const std::string& id,
-                              const store::KeyAdministration::Owner& owner)
+                              const std::optional<AccountName>& owner)
     {
         StoredKey key(api::sha256(id));
         key.record.id = id;
         key.record.account = "of-" + id;
         key.record.plan = "pro";
         key.record.created = 1'600'000'000;
-        return run<StoredKey>(
-            [&](auto& waiter) { keys.add(key, owner, waiter); });
+        return run(store::add_key(world.servers(), key, owner));
     }
     Result<store::Done> remove_key(const std::string& id)
     {
-        return run<store::Done>([&](auto& waiter) { keys.remove(id, waiter); });
+        return run(store::remove_key(world.servers(), id));
     }
     std::size_t key_count(const std::string& account)
     {
@@ -80,8 +79,6 @@ struct Office : InKeyWorld {
     {
         return world.hashes["P:account:" + account];
     }
-
-    store::KeyAdministration keys{world.servers()};
 };
 
 }  // namespace
@@ -273,7 +270,6 @@ TEST_CASE("a key that is added while its account is deleted keeps it",
         Office office;
         REQUIRE_FALSE(office.create("a1").failed());
         KeyWorld& world = office.world;
-        store::KeyAdministration others(world.servers());
         Result<store::Done> removed;
         Result<StoredKey> added;
         StoredKey key(api::sha256("k1"));
@@ -281,7 +277,10 @@ TEST_CASE("a key that is added while its account is deleted keeps it",
         int number = 0;
         world.before = [&](const KeyWorld::Words&) {
             if (++number == at) {
-                others.add(key, AccountName{"a1", ""}, added);
+                store::run(
+                    office.running,
+                    store::add_key(world.servers(), key, AccountName{"a1", ""}),
+                    added);
             }
         };
         store::run(office.running,

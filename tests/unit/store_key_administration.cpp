@@ -9,7 +9,6 @@
 #include "store/keys/key_administration.h"
 
 using namespace petstore;
-using store::KeyAdministration;
 using store::KeyListing;
 using store::Refusal;
 using store::StoredKey;
@@ -38,25 +37,19 @@ StoredKey new_key(char secret, const std::string& id)
 struct Admin : InKeyWorld {
     Result<StoredKey> add(const StoredKey& key)
     {
-        return run<StoredKey>(
-            [&](auto& waiter) { keys.add(key, std::nullopt, waiter); });
+        return run(store::add_key(world.servers(), key, std::nullopt));
     }
     Result<api::KeyRecord> set_label(const std::string& id)
     {
-        return run<api::KeyRecord>([&](auto& waiter) {
-            keys.update(
-                id,
-                [this](api::KeyRecord& record) {
-                    ++changes;
-                    record.label = "new";
-                    return std::nullopt;
-                },
-                waiter);
-        });
+        return run(store::update_key(world.servers(), id,
+                                     [this](api::KeyRecord& record) {
+                                         ++changes;
+                                         record.label = "new";
+                                     }));
     }
     Result<store::Done> remove(const std::string& id)
     {
-        return run<store::Done>([&](auto& waiter) { keys.remove(id, waiter); });
+        return run(store::remove_key(world.servers(), id));
     }
     Result<bool> restore(const StoredKey& key)
     {
@@ -64,18 +57,25 @@ struct Admin : InKeyWorld {
         account.id = key.record.account;
         account.created = key.record.created;
         account.plan = "pro";
-        return run<bool>(
-            [&](auto& waiter) { keys.restore(key, account, waiter); });
+        return run(store::restore_key(world.servers(), key, account));
+    }
+    Result<std::optional<StoredKey>> find(const api::Digest& digest)
+    {
+        return run(store::find_optional(world.servers(), digest));
+    }
+    Result<StoredKey> enable(const StoredKey& key)
+    {
+        return run(store::enable_key(world.servers(), key));
+    }
+    Result<store::Done> discard(const StoredKey& key)
+    {
+        return run(store::discard_key(world.servers(), key));
     }
     Result<StoredKey> find(const std::string& id)
     {
-        return run<StoredKey>([&](auto& waiter) { keys.find(id, waiter); });
+        return run(store::find_key(world.servers(), id));
     }
-    KeyListing list()
-    {
-        return run<KeyListing>([&](auto& waiter) { keys.list(waiter); })
-            .value();
-    }
+    KeyListing list() { return run(store::list_keys(world.servers())).value(); }
 
     KeyWorld::Hash& record(char secret)
     {
@@ -100,7 +100,6 @@ struct Admin : InKeyWorld {
         return found;
     }
 
-    KeyAdministration keys{world.servers()};
     int changes = 0;
 };
 
@@ -200,9 +199,8 @@ TEST_CASE("of two commands that add one key, one is refused", "[store]")
 TEST_CASE("a stored key works once it is enabled, or is discarded", "[store]")
 {
     Admin admin;
-    const auto stored = admin.run<StoredKey>([&](auto& waiter) {
-        admin.keys.store(new_key('s', "k1"), std::nullopt, waiter);
-    });
+    const auto stored = admin.run(store::store_key(
+        admin.world.servers(), new_key('s', "k1"), std::nullopt));
     REQUIRE_FALSE(stored.failed());
     CHECK(admin.record('s').at("disabled") == "1");
     CHECK(admin.record('s').at("unfinished") == "1");
@@ -210,8 +208,7 @@ TEST_CASE("a stored key works once it is enabled, or is discarded", "[store]")
 
     SECTION("enabled")
     {
-        const auto enabled = admin.run<StoredKey>(
-            [&](auto& waiter) { admin.keys.enable(stored.value(), waiter); });
+        const auto enabled = admin.enable(stored.value());
         REQUIRE_FALSE(enabled.failed());
         CHECK(admin.record('s').at("disabled") == "0");
         CHECK(admin.record('s').count("unfinished") == 0);
@@ -220,23 +217,20 @@ TEST_CASE("a stored key works once it is enabled, or is discarded", "[store]")
     {
         admin.record('s')["epoch"] = "7";
         admin.record('s')["label"] = "theirs";
-        const auto enabled = admin.run<StoredKey>(
-            [&](auto& waiter) { admin.keys.enable(stored.value(), waiter); });
+        const auto enabled = admin.enable(stored.value());
         CHECK(enabled.refusal() == Refusal::overtaken);
         CHECK(enabled.message() == "another command has changed the new key");
     }
     SECTION("deleted meanwhile")
     {
         admin.world.hashes.erase(record_of(digest_of('s')));
-        const auto enabled = admin.run<StoredKey>(
-            [&](auto& waiter) { admin.keys.enable(stored.value(), waiter); });
+        const auto enabled = admin.enable(stored.value());
         CHECK(enabled.refusal() == Refusal::overtaken);
         CHECK(enabled.message() == "another command has deleted the new key");
     }
     SECTION("discarded")
     {
-        const auto gone = admin.run<store::Done>(
-            [&](auto& waiter) { admin.keys.discard(stored.value(), waiter); });
+        const auto gone = admin.discard(stored.value());
         REQUIRE_FALSE(gone.failed());
         CHECK(admin.world.hashes.count(record_of(digest_of('s'))) == 0);
         CHECK(admin.world.hashes["P:keys"].empty());
@@ -246,20 +240,17 @@ TEST_CASE("a stored key works once it is enabled, or is discarded", "[store]")
     SECTION("discarded, with an account that is in use meanwhile")
     {
         admin.world.hashes["P:account:ak1"].erase("implicit");
-        const auto gone = admin.run<store::Done>(
-            [&](auto& waiter) { admin.keys.discard(stored.value(), waiter); });
+        const auto gone = admin.discard(stored.value());
         REQUIRE_FALSE(gone.failed());
         CHECK(admin.world.hashes.count("P:account:ak1") == 1);
         CHECK(admin.world.hashes["P:accounts"].count("ak1") == 1);
     }
     SECTION("discarded, after another command enabled and deleted it")
     {
-        const auto enabled = admin.run<StoredKey>(
-            [&](auto& waiter) { admin.keys.enable(stored.value(), waiter); });
+        const auto enabled = admin.enable(stored.value());
         REQUIRE_FALSE(enabled.failed());
         REQUIRE_FALSE(admin.remove("k1").failed());
-        const auto gone = admin.run<store::Done>(
-            [&](auto& waiter) { admin.keys.discard(stored.value(), waiter); });
+        const auto gone = admin.discard(stored.value());
         REQUIRE_FALSE(gone.failed());
         // It may have usage.
         CHECK(admin.world.hashes["P:account:ak1"].count("deleted") == 1);
@@ -319,14 +310,10 @@ TEST_CASE("a change that is invalid writes nothing", "[store]")
     Admin admin;
     REQUIRE_FALSE(admin.add(new_key('s', "k1")).failed());
     const auto record = admin.record('s');
-    const auto changed = admin.run<api::KeyRecord>([&](auto& waiter) {
-        admin.keys.update(
-            "k1",
-            [](api::KeyRecord&) {
-                return store::Failure{{api::ErrorCode::invalid_field, "no"}};
-            },
-            waiter);
-    });
+    const auto changed = admin.run(
+        store::update_key(admin.world.servers(), "k1", [](api::KeyRecord&) {
+            throw store::invalid({{api::ErrorCode::invalid_field, "no"}});
+        }));
     CHECK(changed.message() == "no");
     CHECK(admin.record('s') == record);
 }
@@ -338,8 +325,7 @@ TEST_CASE("an unknown key is refused", "[store]")
     CHECK(admin.set_label("k1").refusal() == Refusal::not_found);
     CHECK(admin.remove("k1").refusal() == Refusal::not_found);
     CHECK(admin.find("k1").message() == "there is no key with this id");
-    const auto found = admin.run<std::optional<StoredKey>>(
-        [&](auto& waiter) { admin.keys.find(digest_of('s'), waiter); });
+    const auto found = admin.find(digest_of('s'));
     CHECK_FALSE(found.value());
 
     // An entry that leads to no record, or to another key's.
@@ -358,11 +344,7 @@ TEST_CASE("what is damaged is named", "[store]")
     admin.record('s')["plan"] = "No Plan";
     CHECK(admin.find("k1").message() == "the record of key k1 is damaged");
     CHECK(admin.set_label("k1").refusal() == Refusal::damaged);
-    CHECK(admin
-              .run<std::optional<StoredKey>>([&](auto& waiter) {
-                  admin.keys.find(digest_of('s'), waiter);
-              })
-              .message()
+    CHECK(admin.find(digest_of('s')).message()
           == "the record of this key is damaged");
 
     admin.world.hashes["P:keys"]["k1"] = "zz";
@@ -413,10 +395,12 @@ TEST_CASE("an account that came with a key ends with its last keys", "[store]")
         admin.world.number = 0;
         admin.world.before = [&](const KeyWorld::Words&) {
             if (admin.world.number == start) {
-                admin.keys.remove("k2", two);
+                store::run(admin.running,
+                           store::remove_key(admin.world.servers(), "k2"), two);
             }
         };
-        admin.keys.remove("k1", one);
+        store::run(admin.running,
+                   store::remove_key(admin.world.servers(), "k1"), one);
         admin.world.run();
         REQUIRE(one.calls == 1);
         if (two.calls == 0) {
@@ -585,8 +569,7 @@ TEST_CASE("a list reads many records at once, but not all", "[store]")
     SECTION("the connection is lost")
     {
         admin.world.cut(10, KeyWorld::Lost::before);
-        const auto listed = admin.run<KeyListing>(
-            [&](auto& waiter) { admin.keys.list(waiter); });
+        const auto listed = admin.run(store::list_keys(admin.world.servers()));
         CHECK(listed.failed());
         CHECK(admin.world.count("HGETALL")
               == static_cast<int>(KeyListing::kAtOnce) + 8);
@@ -594,8 +577,7 @@ TEST_CASE("a list reads many records at once, but not all", "[store]")
     SECTION("the user may not read")
     {
         admin.world.replies["HGETALL"] = "-NOPERM no\r\n";
-        const auto listed = admin.run<KeyListing>(
-            [&](auto& waiter) { admin.keys.list(waiter); });
+        const auto listed = admin.run(store::list_keys(admin.world.servers()));
         CHECK(listed.failed());
         CHECK(listed.refusal() == Refusal::none);
     }
@@ -605,9 +587,11 @@ TEST_CASE("a key is announced where its account is", "[store]")
 {
     KeyWorld accounts;
     Admin admin;
-    KeyAdministration keys({admin.world, accounts, admin.world.schema});
     Result<StoredKey> added;
-    keys.add(new_key('s', "k1"), std::nullopt, added);
+    store::run(admin.running,
+               store::add_key({admin.world, accounts, admin.world.schema},
+                              new_key('s', "k1"), std::nullopt),
+               added);
     for (int i = 0; i < 10; ++i) {
         admin.world.run();
         accounts.run();

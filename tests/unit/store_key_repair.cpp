@@ -32,20 +32,17 @@ struct Desk : InKeyWorld {
         account.created = 1'600'000'000;
         return run(store::create_account(world.servers(), account));
     }
-    Result<StoredKey> store_key(const store::KeyAdministration::Owner& owner)
+    Result<StoredKey> store_key(const std::optional<AccountName>& owner)
     {
-        return run<StoredKey>(
-            [&](auto& waiter) { keys.store(key_of_a1(), owner, waiter); });
+        return run(store::store_key(world.servers(), key_of_a1(), owner));
     }
     void start_enabling(Result<api::KeyRecord>& result)
     {
-        keys.update(
-            "k1",
-            [](api::KeyRecord& record) {
-                record.disabled = false;
-                return std::nullopt;
-            },
-            result);
+        store::run(running,
+                   store::update_key(
+                       world.servers(), "k1",
+                       [](api::KeyRecord& record) { record.disabled = false; }),
+                   result);
     }
     Result<api::KeyRecord> enable_key()
     {
@@ -62,8 +59,7 @@ struct Desk : InKeyWorld {
         account.external_id = external_id;
         account.label = "of the backup";
         account.created = 1'600'000'000;
-        return run<bool>(
-            [&](auto& waiter) { keys.restore(key_of_a1(), account, waiter); });
+        return run(store::restore_key(world.servers(), key_of_a1(), account));
     }
     // Changes of Redis keys that a worker reads.
     std::string record_epochs()
@@ -76,8 +72,6 @@ struct Desk : InKeyWorld {
     {
         return run(store::delete_account(world.servers(), {"a1", ""}));
     }
-
-    store::KeyAdministration keys{world.servers()};
 };
 
 }  // namespace
@@ -85,8 +79,8 @@ struct Desk : InKeyWorld {
 TEST_CASE("enabling an unfinished key completes its creation", "[store]")
 {
     const bool existing = GENERATE(true, false);
-    const auto owner = existing ? store::KeyAdministration::Owner({"a1", ""})
-                                : store::KeyAdministration::Owner(std::nullopt);
+    const auto owner =
+        existing ? std::optional(AccountName{"a1", ""}) : std::nullopt;
     int enabled = 0;
     for (int number = 1;; ++number) {
         CAPTURE(existing, number);

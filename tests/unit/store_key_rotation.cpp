@@ -10,7 +10,6 @@
 #include "store/keys/key_rotation.h"
 
 using namespace petstore;
-using store::KeyRotation;
 using store::Refusal;
 using store::StoredKey;
 
@@ -34,38 +33,37 @@ StoredKey key_of(const std::string& secret, const std::string& id)
 using Begun = Result<std::optional<StoredKey>>;
 
 // A store with the key "old" of account "a1".
-struct Rotations {
+struct Rotations : InKeyWorld {
+    // One of the rotations of a key.
+    struct Rotation {
+        std::string id = "old";
+        store::WatchedClaim watched = {};
+    };
+
     Rotations()
     {
         auto key = key_of("secret", "old");
         key.record.account = "a1";
         key.record.label = "mine";
-        store::KeyAdministration keys(world.servers());
-        Result<StoredKey> added;
-        keys.add(key, std::nullopt, added);
-        world.run();
+        run(store::add_key(world.servers(), key, std::nullopt));
         set_old("plan", "pro");
     }
 
-    KeyRotation rotation() { return {world.servers(), clock, "old"}; }
+    static Rotation rotation() { return {}; }
 
-    Begun begin(KeyRotation& rotation, const std::string& id)
+    Begun begin(Rotation& rotation, const std::string& id)
     {
-        Begun result;
-        rotation.begin(key_of("secret of " + id, id), result);
-        world.run();
-        REQUIRE(result.calls == 1);
-        return result;
+        return run(store::begin_rotation(world.servers(), rotation.id,
+                                         key_of("secret of " + id, id), clock,
+                                         rotation.watched));
     }
 
-    Result<api::KeyRecord> finish(KeyRotation& rotation, const StoredKey& next,
+    Result<api::KeyRecord> finish(const Rotation& rotation,
+                                  const StoredKey& next,
                                   std::int64_t grace = 60)
     {
-        Result<api::KeyRecord> result;
-        rotation.finish(next, grace, result);
-        world.run();
-        REQUIRE(result.calls == 1);
-        return result;
+        return run(
+            store::finish_rotation(world.servers(), rotation.id, next, grace));
     }
 
     KeyWorld::Hash record(const std::string& id)
@@ -96,7 +94,6 @@ struct Rotations {
         CHECK(next.at("plan") == "pro");
     }
 
-    KeyWorld world;
     TestClock clock;
 };
 
@@ -228,7 +225,7 @@ TEST_CASE("keys that cannot be rotated are refused", "[store]")
     }
     SECTION("unknown")
     {
-        KeyRotation other(r.world.servers(), r.clock, "k9");
+        Rotations::Rotation other{"k9"};
         CHECK(r.begin(other, "new").refusal() == Refusal::not_found);
     }
     CHECK(r.world.hashes["P:keys"].size() == 1);
@@ -243,7 +240,7 @@ TEST_CASE("a claim is taken over after a second without progress", "[store]")
 
     auto second = r.rotation();
     CHECK_FALSE(r.begin(second, "two").value());
-    r.clock.time += KeyRotation::kTakeOverAfter - 1;
+    r.clock.time += store::WatchedClaim::kTakeOverAfter - 1;
     CHECK_FALSE(r.begin(second, "two").value());
     CHECK(r.record("one").count("id") == 1);
     r.clock.time += 1;
@@ -267,11 +264,11 @@ TEST_CASE("a claim that makes progress is watched anew", "[store]")
     REQUIRE(r.begin(first, "one").value());
     auto second = r.rotation();
     CHECK_FALSE(r.begin(second, "two").value());
-    r.clock.time += KeyRotation::kTakeOverAfter;
+    r.clock.time += store::WatchedClaim::kTakeOverAfter;
     const std::string other(64, 'a');
     r.set_old("successors", "k8:" + other + " one:" + other);
     CHECK_FALSE(r.begin(second, "two").value());
-    r.clock.time += KeyRotation::kTakeOverAfter;
+    r.clock.time += store::WatchedClaim::kTakeOverAfter;
     CHECK(r.begin(second, "two").value());
 }
 
@@ -296,10 +293,8 @@ TEST_CASE("an abandoned rotation leaves the old key as it was", "[store]")
     Rotations r;
     auto rotation = r.rotation();
     const auto begun = r.begin(rotation, "new");
-    Result<store::Done> abandoned;
-    rotation.abandon(*begun.value(), abandoned);
-    r.world.run();
-    REQUIRE(abandoned.calls == 1);
+    const auto abandoned = r.run(store::abandon_rotation(
+        r.world.servers(), rotation.id, *begun.value()));
     CHECK_FALSE(abandoned.failed());
     CHECK(r.world.hashes["P:keys"].size() == 1);
     CHECK(r.record("old").count("successors") == 0);
@@ -324,7 +319,7 @@ TEST_CASE("a rotation can be repeated after any lost reply", "[store]")
             auto second = r.rotation();
             auto again = r.begin(second, "two");
             if (!again.failed() && !again.value()) {
-                r.clock.time += KeyRotation::kTakeOverAfter;
+                r.clock.time += store::WatchedClaim::kTakeOverAfter;
                 again = r.begin(second, "two");
             }
             if (again.failed()) {

@@ -144,11 +144,9 @@ void set_account_disabled(Context& context, const std::string& id,
                           bool disabled)
 {
     const auto servers = context.keys(Access::change);
-    const auto change = [&](api::AccountRecord& changed) {
-        changed.disabled = disabled;
-    };
-    const auto record =
-        context.await(store::update_account(servers, {id, ""}, change));
+    const auto record = context.await(store::update_account(
+        servers, {id, ""},
+        [&](api::AccountRecord& changed) { changed.disabled = disabled; }));
     report_account(
         context, servers, record,
         "Account " + id

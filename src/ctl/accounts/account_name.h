@@ -1,6 +1,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <optional>
 #include <string>
 
 #include "../../store/accounts/account_listing.h"
@@ -11,6 +12,11 @@ namespace petstore::ctl {
 // How a command names an account: by its id, or by the external id.
 struct NamedAccount : store::AccountName {
     bool given() const noexcept { return !id.empty() || !external_id.empty(); }
+    std::optional<store::AccountName> name() const
+    {
+        return given() ? std::optional<store::AccountName>(*this)
+                       : std::nullopt;
+    }
 
     // As the argument ID, or as the option --account.
     void add_argument(CLI::App& command);

@@ -91,13 +91,6 @@ public:
         return ctl::await(pump_, std::move(task));
     }
 
-    // Waits for what the store gives to a waiter. Throws Failure.
-    template <typename T, typename Start>
-    T await(Start&& start)
-    {
-        return ctl::await<T>(pump_, std::forward<Start>(start));
-    }
-
 private:
     struct Other {
         std::string option;

@@ -182,9 +182,7 @@ void export_keys(Context& context)
     constexpr char kNotExported[] = " is damaged and not exported";
     const auto servers = context.keys(Access::read);
     const auto plans = context.known_plans();
-    store::KeyAdministration keys(servers);
-    auto listing = context.await<store::KeyListing>(
-        [&](auto& waiter) { keys.list(waiter); });
+    auto listing = context.await(store::list_keys(servers));
     const api::UnixTime now = context.now(servers);
     auto all = context.await(store::list_accounts(servers, false));
     const auto missing = add_unlisted(context, servers, listing, all);
@@ -218,7 +216,6 @@ void export_keys(Context& context)
 void restore_keys(Context& context, const std::string& file)
 {
     const auto servers = context.keys(Access::change);
-    store::KeyAdministration keys(servers);
     const Interruption interruption;
     Backup backup = read_backup(file, interruption);
     backup.complete(context.now(servers));
@@ -242,9 +239,8 @@ void restore_keys(Context& context, const std::string& file)
             if (!each.has_own && follows(key.record, account)) {
                 key.record.own_plan() = {};
             }
-            const bool added = context.await<bool>([&](auto& waiter) {
-                keys.restore(std::move(key), account, waiter);
-            });
+            const bool added = context.await(
+                store::restore_key(servers, std::move(key), account));
             ++(added ? restored : unchanged);
         } catch (const Failure& failure) {
             const bool is_of_account =

@@ -6,7 +6,6 @@
 #include "../../store/keys/key_administration.h"
 #include "../accounts/account_name.h"
 #include "../accounts/plan_options.h"
-#include "../command_line/update.h"
 #include "../command_line/values.h"
 #include "../exit.h"
 #include "../terminal/output.h"
@@ -22,13 +21,6 @@ namespace petstore::ctl {
 
 namespace {
 
-store::StoredKey find(Context& context, store::KeyAdministration& keys,
-                      const std::string& id)
-{
-    return context.await<store::StoredKey>(
-        [&](auto& waiter) { keys.find(id, waiter); });
-}
-
 // Reads the key with its account, and reports a change that was made to it.
 void report_key(Context& context, const store::KeyServers& servers,
                 const std::string& id, const std::string& message)
@@ -36,8 +28,7 @@ void report_key(Context& context, const store::KeyServers& servers,
     if (!context.json()) {
         return say(message);
     }
-    store::KeyAdministration keys(servers);
-    const auto shown = shown_key(context, servers, find(context, keys, id));
+    const auto shown = shown_key(context, servers, id);
     print_json(json_of(shown, context.plans(), context.now(servers)));
 }
 
@@ -48,27 +39,26 @@ void set(Context& context, const std::string& id, const KeyOptions& options)
     }
     options.check();
     const auto servers = context.keys(Access::change);
-    store::KeyAdministration keys(servers);
     const api::UnixTime now = context.now(servers);
     const auto plans = context.plans();
-    const auto account =
-        shown_key(context, servers, find(context, keys, id)).account;
-    update<api::KeyRecord>(context, keys, id, [&](api::KeyRecord& changed) {
+    const auto account = shown_key(context, servers, id).account;
+    const auto change = [&](api::KeyRecord& changed) {
         options.apply(changed, now);
         if (options.plan.any()) {
             check_plan(plans.plan_in_force(changed, account), plans, "key");
         }
         check_expiry(changed, now);
-    });
+    };
+    context.await(store::update_key(servers, id, change));
     report_key(context, servers, id, "Key " + id + " is changed.");
 }
 
 void set_disabled(Context& context, const std::string& id, bool disabled)
 {
     const auto servers = context.keys(Access::change);
-    update<api::KeyRecord>(
-        context, store::KeyAdministration(servers), id,
-        [&](api::KeyRecord& changed) { changed.disabled = disabled; });
+    context.await(store::update_key(servers, id, [&](api::KeyRecord& changed) {
+        changed.disabled = disabled;
+    }));
     report_key(context, servers, id,
                "Key " + id + (disabled ? " is disabled." : " is enabled."));
 }
@@ -77,8 +67,7 @@ void show(Context& context, const std::string& id)
 {
     const auto servers = context.keys(Access::read);
     const auto plans = context.plans();
-    store::KeyAdministration keys(servers);
-    const auto shown = shown_key(context, servers, find(context, keys, id));
+    const auto shown = shown_key(context, servers, id);
     const api::UnixTime now = context.now(servers);
     if (context.json()) {
         print_json(json_of(shown, plans, now));
@@ -89,7 +78,7 @@ void show(Context& context, const std::string& id)
 
 // Asks for confirmation before a key is deleted for good, but only on a
 // terminal.
-void confirm_deletion(Context& context, store::KeyAdministration& keys,
+void confirm_deletion(Context& context, const store::KeyServers& servers,
                       const std::string& id)
 {
     if (!is_terminal(STDIN_FILENO)) {
@@ -97,7 +86,7 @@ void confirm_deletion(Context& context, store::KeyAdministration& keys,
     }
     std::string known;
     try {
-        const api::KeyRecord record = find(context, keys, id).record;
+        const auto record = context.await(store::find_key(servers, id)).record;
         known = ' ' + id;
         if (!record.plan.empty()) {
             known += ", plan " + record.plan;
@@ -120,11 +109,11 @@ void confirm_deletion(Context& context, store::KeyAdministration& keys,
 
 void remove(Context& context, const std::string& id, bool sure)
 {
-    store::KeyAdministration keys(context.keys(Access::change));
+    const auto servers = context.keys(Access::change);
     if (!sure) {
-        confirm_deletion(context, keys, id);
+        confirm_deletion(context, servers, id);
     }
-    context.await<store::Done>([&](auto& waiter) { keys.remove(id, waiter); });
+    context.await(store::remove_key(servers, id));
     if (context.json()) {
         print_json({{"id", id}, {"deleted", true}});
     } else {

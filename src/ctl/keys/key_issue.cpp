@@ -168,19 +168,15 @@ ShownKey issue(Context& context, const store::KeyServers& servers,
     return issued;
 }
 
-store::KeyAdministration::Owner owner_of(const NamedAccount& name)
-{
-    return name.given() ? std::optional<store::AccountName>(name)
-                        : std::nullopt;
-}
-
 // Waits while another rotation has a claim.
-store::StoredKey begin(Context& context, store::KeyRotation& rotation,
-                       const store::StoredKey& next)
+store::StoredKey begin(Context& context, const store::KeyServers& servers,
+                       const std::string& id, const store::StoredKey& next)
 {
+    const SteadyClock clock;
+    store::WatchedClaim watched;
     for (;;) {
-        auto key = context.await<std::optional<store::StoredKey>>(
-            [&](auto& waiter) { rotation.begin(next, waiter); });
+        auto key = context.await(
+            store::begin_rotation(servers, id, next, clock, watched));
         if (key) {
             return std::move(*key);
         }
@@ -200,17 +196,13 @@ void create_key(Context& context, const KeyOptions& options,
     const std::string secret =
         store::give_secret(issued.key, context.schema().prefix());
 
-    store::KeyAdministration keys(servers);
-    issued.key = context.await<store::StoredKey>([&](auto& waiter) {
-        keys.store(issued.key, owner_of(account), waiter);
-    });
+    issued.key =
+        context.await(store::store_key(servers, issued.key, account.name()));
     show_or_undo(context, issued, plans, secret, [&] {
-        context.await<store::Done>(
-            [&](auto& waiter) { keys.discard(issued.key, waiter); });
+        context.await(store::discard_key(servers, issued.key));
     });
     try {
-        context.await<store::StoredKey>(
-            [&](auto& waiter) { keys.enable(issued.key, waiter); });
+        context.await(store::enable_key(servers, issued.key));
     } catch (const Failure& failure) {
         if (failure.kind() == Failure::Kind::not_found) {
             throw;
@@ -240,9 +232,8 @@ void import_key(Context& context, const KeyOptions& options,
     auto issued = issue(context, servers, plans, options, account);
     issued.key.digest = sent.digest;
     issued.key.record.last4 = sent.record.last4;
-    store::KeyAdministration keys(servers);
-    issued.key = context.await<store::StoredKey>(
-        [&](auto& waiter) { keys.add(issued.key, owner_of(account), waiter); });
+    issued.key =
+        context.await(store::add_key(servers, issued.key, account.name()));
 
     if (context.json()) {
         const auto shown = shown_key(context, servers, issued.key);
@@ -263,9 +254,7 @@ void find_key(Context& context, const std::string& secret_argument,
         digest = api::sha256(checked_secret(context, secret_argument));
     }
     const auto servers = context.keys(Access::read);
-    store::KeyAdministration keys(servers);
-    const auto key = context.await<std::optional<store::StoredKey>>(
-        [&](auto& waiter) { keys.find(digest, waiter); });
+    const auto key = context.await(store::find_optional(servers, digest));
     if (!key) {
         throw Failure("there is no such key", Failure::Kind::not_found);
     }
@@ -293,18 +282,14 @@ void rotate_key(Context& context, const std::string& id,
     const std::string secret =
         store::give_secret(next, context.schema().prefix());
 
-    const SteadyClock clock;
-    store::KeyRotation rotation(servers, clock, id);
-    next = begin(context, rotation, next);
-    show_or_undo(context, shown_key(context, servers, next), context.plans(),
-                 secret, [&] {
-                     context.await<store::Done>(
-                         [&](auto& waiter) { rotation.abandon(next, waiter); });
-                 });
+    next = begin(context, servers, id, next);
+    show_or_undo(
+        context, shown_key(context, servers, next), context.plans(), secret,
+        [&] { context.await(store::abandon_rotation(servers, id, next)); });
     api::KeyRecord old;
     try {
-        old = context.await<api::KeyRecord>(
-            [&](auto& waiter) { rotation.finish(next, *seconds, waiter); });
+        old =
+            context.await(store::finish_rotation(servers, id, next, *seconds));
     } catch (const Failure& failure) {
         throw Failure(
             std::string(failure.what())

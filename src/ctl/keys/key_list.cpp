@@ -10,7 +10,7 @@
 #include "../../api/date.h"
 #include "../../api/plan.h"
 #include "../../store/accounts/account_administration.h"
-#include "../../store/keys/key_tasks.h"
+#include "../../store/keys/key_administration.h"
 #include "../command_line/words.h"
 #include "../exit.h"
 #include "../terminal/output.h"

@@ -7,6 +7,7 @@
 
 #include "../../api/administration_json.h"
 #include "../../store/accounts/account_administration.h"
+#include "../../store/keys/key_administration.h"
 #include "../accounts/account_output.h"
 
 namespace petstore::ctl {
@@ -33,6 +34,13 @@ std::vector<ShownKey> shown_keys(store::KeyListing& listing,
                                              : *account->second});
     }
     return shown;
+}
+
+ShownKey shown_key(Context& context, const store::KeyServers& servers,
+                   const std::string& id)
+{
+    return shown_key(context, servers,
+                     context.await(store::find_key(servers, id)));
 }
 
 ShownKey shown_key(Context& context, const store::KeyServers& servers,

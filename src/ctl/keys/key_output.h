@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -19,7 +20,9 @@ struct ShownKey {
     api::AccountRecord account;
 };
 
-// Reads the key's account.
+// Reads the key and its account, or the account alone.
+ShownKey shown_key(Context& context, const store::KeyServers& servers,
+                   const std::string& id);
 ShownKey shown_key(Context& context, const store::KeyServers& servers,
                    store::StoredKey key);
 

@@ -30,21 +30,13 @@ std::vector<std::string> window_row(std::string name,
                           : "-"};
 }
 
-api::KeyRecord key_record(Context& context, const store::KeyServers& servers,
-                          const std::string& id)
-{
-    store::KeyAdministration keys(servers);
-    return context
-        .await<store::StoredKey>([&](auto& waiter) { keys.find(id, waiter); })
-        .record;
-}
-
 }  // namespace
 
 void unban_key(Context& context, const std::string& id)
 {
     const auto servers = context.keys(Access::change);
-    const std::string account = key_record(context, servers, id).account;
+    const std::string account =
+        context.await(store::find_key(servers, id)).record.account;
     const bool was_banned =
         context.await(store::unban_account(servers, account));
     if (context.json()) {
@@ -60,7 +52,7 @@ void show_key_usage(Context& context, const std::string& id)
 {
     const auto servers = context.keys(Access::read);
     const auto plans = context.plans();
-    const auto record = key_record(context, servers, id);
+    const auto record = context.await(store::find_key(servers, id)).record;
     const auto used = context.await(
         store::read_usage(servers, record.account, api::UsagePeriod::none()));
     const auto plan = plans.plan_in_force(record, used.account);

@@ -76,16 +76,4 @@ T await(Pump& pump, store::Task<T> task)
     return static_cast<T>(result.take(pump));
 }
 
-// Calls start() with a waiter, lets the links work until the waiter has its
-// result, and returns that. Throws Failure, after the links have finished.
-template <typename T, typename Start>
-T await(Pump& pump, Start&& start)
-{
-    Awaited<T> result;
-    pump.forget_problem();
-    start(static_cast<store::Waiter<T>&>(result));
-    pump.run_until([&] { return result.ready(); });
-    return result.take(pump);
-}
-
 }  // namespace petstore::ctl

@@ -5,7 +5,6 @@
 #include "../../store/admin_claim_tasks.h"
 #include "../../store/keys/key_administration.h"
 #include "../../store/plans/plan_administration.h"
-#include "../../store/result.h"
 
 namespace petstore::service {
 
@@ -23,23 +22,6 @@ store::AccountName with_external_id(const std::string& external_id)
     return name;
 }
 
-store::Task<store::StoredKey> find_key(const AdminStore& store, std::string id)
-{
-    store::KeyAdministration keys(store.servers);
-    store::Result<store::StoredKey> found;
-    keys.find(std::move(id), found);
-    co_return co_await found;
-}
-
-store::Task<std::optional<store::StoredKey>> find_key(const AdminStore& store,
-                                                      const api::Digest& digest)
-{
-    store::KeyAdministration keys(store.servers);
-    store::Result<std::optional<store::StoredKey>> found;
-    keys.find(digest, found);
-    co_return co_await found;
-}
-
 // An import may not have reached the index.
 store::Task<std::optional<store::StoredKey>>
 find_made_key(const AdminCall& call, const AdminStore& store,
@@ -50,13 +32,12 @@ find_made_key(const AdminCall& call, const AdminStore& store,
     }
     std::optional<store::StoredKey> found;
     if (call.body.sha256) {
-        found = co_await find_key(store, *call.body.sha256);
+        found = co_await store::find_optional(store.servers, *call.body.sha256);
         if (found && found->record.id != attempt.id) {
             found.reset();
         }
     } else {
-        found = co_await if_any(find_key(store, attempt.id),
-                                store::Refusal::not_found);
+        found = co_await store::find_optional(store.servers, attempt.id);
         if (!found) {
             throw overtaken();  // it was removed meanwhile
         }

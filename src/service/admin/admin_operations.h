@@ -2,7 +2,6 @@
 
 #include <optional>
 #include <string>
-#include <type_traits>
 #include <vector>
 
 #include "../../store/accounts/account_listing.h"
@@ -58,10 +57,21 @@ AdminTask list_usage(const AdminCall& call, AdminStore& store);
 store::AccountName with_id(const std::string& id);
 store::AccountName with_external_id(const std::string& external_id);
 
-// These refuse an id that nothing has.
-store::Task<store::StoredKey> find_key(const AdminStore& store, std::string id);
-store::Task<std::optional<store::StoredKey>>
-find_key(const AdminStore& store, const api::Digest& digest);
+// Lets a task wait for another request that works on the same thing.
+class Pause {
+public:
+    explicit Pause(Pauses& pauses) noexcept : pauses_(pauses) {}
+
+    bool await_ready() const noexcept { return false; }
+    void await_suspend(std::coroutine_handle<> task)
+    {
+        pauses_.add(task.address());
+    }
+    void await_resume() const noexcept {}
+
+private:
+    Pauses& pauses_;
+};
 
 // What `sought` finds; nullopt if it is refused as `absent`.
 template <typename T>
@@ -107,12 +117,7 @@ template <typename T>
 store::Task<T> confirmed(store::Task<T> rest)
 {
     try {
-        if constexpr (std::is_void_v<T>) {
-            co_await rest;
-            co_return;
-        } else {
-            co_return co_await rest;
-        }
+        co_return co_await rest;
     } catch (store::Failed& failed) {
         failed.failure.not_in_effect |=
             failed.failure.refusal == store::Refusal::none;

@@ -6,8 +6,8 @@
 #include "../../api/text.h"
 #include "../../store/accounts/marked_limits.h"
 #include "../../store/admin_claim_tasks.h"
+#include "../../store/keys/key_administration.h"
 #include "../../store/random.h"
-#include "../../store/result.h"
 #include "admin_operations.h"
 
 namespace petstore::service {
@@ -143,8 +143,8 @@ take_over(const AdminCall& call, AdminStore& store, const std::string& key,
     bool taken =
         co_await store::replace_claim(store.servers.keys, key, stalled, mine);
     for (std::size_t i = mine.earlier.size(); taken && i-- > 0;) {
-        const auto made = co_await if_any(find_key(store, mine.earlier[i].id),
-                                          store::Refusal::not_found);
+        const auto made =
+            co_await store::find_optional(store.servers, mine.earlier[i].id);
         if (made) {
             store::AdminClaim kept = mine;
             kept.made = mine.earlier[i];
@@ -184,9 +184,7 @@ store::Task<store::AdminClaim> claim(const AdminCall& call, AdminStore& store,
             since = now;
         }
         if (now - since < kTakeOverAfter) {
-            store::Result<store::Done> pause;
-            store.pauses.add(pause);
-            co_await pause;
+            co_await Pause(store.pauses);
             continue;
         }
         auto taken = co_await take_over(call, store, key, *there, repeated);

@@ -6,7 +6,6 @@
 #include "../../store/accounts/account_tasks.h"
 #include "../../store/keys/key_administration.h"
 #include "../../store/keys/key_rotation.h"
-#include "../../store/result.h"
 #include "admin_operations.h"
 
 namespace petstore::service {
@@ -88,7 +87,7 @@ store::Task<> append_keys(const AdminStore& store,
 store::Task<std::vector<store::StoredKey>> find_by_digest(const AdminCall& call,
                                                           AdminStore& store)
 {
-    auto key = co_await find_key(store, *call.query.sha256);
+    auto key = co_await store::find_optional(store.servers, *call.query.sha256);
     std::vector<store::StoredKey> all;
     if (key) {
         all.push_back(std::move(*key));
@@ -125,7 +124,7 @@ store::Failed no_such_owner(const api::AdminBody& body)
 }
 
 // The account that the body of a new key names; nullopt for a new one.
-store::Task<store::KeyAdministration::Owner>
+store::Task<std::optional<store::AccountName>>
 owner_of(const AdminCall& call, const AdminStore& store,
          api::AccountRecord& account)
 {
@@ -146,22 +145,6 @@ owner_of(const AdminCall& call, const AdminStore& store,
     co_return name;
 }
 
-store::Task<> discard(store::KeyAdministration& keys,
-                      const store::StoredKey& key)
-{
-    store::Result<store::Done> discarded;
-    keys.discard(key, discarded);
-    co_await discarded;
-}
-
-store::Task<> enable(store::KeyAdministration& keys,
-                     const store::StoredKey& key)
-{
-    store::Result<store::StoredKey> enabled;
-    keys.enable(key, enabled);
-    co_await enabled;
-}
-
 // Accounts that attempts have made for keys that they have not stored.
 store::Task<> remove_earlier(AdminStore& store, const Attempt& attempt)
 {
@@ -180,43 +163,24 @@ store::Task<> remove_earlier(AdminStore& store, const Attempt& attempt)
 }
 
 // Waits while another rotation has a claim.
-store::Task<store::StoredKey> begin_rotation(AdminStore& store,
+store::Task<store::StoredKey> begin_rotation(const AdminCall& call,
+                                             AdminStore& store,
                                              const Attempt& attempt,
-                                             store::KeyRotation& rotation,
                                              const store::StoredKey& next)
 {
+    store::WatchedClaim watched;
     for (;;) {
-        store::Result<std::optional<store::StoredKey>> begun;
-        rotation.begin(next, begun);
-        auto key = co_await begun;
+        auto key = co_await store::begin_rotation(store.servers, call.id, next,
+                                                  store.clock, watched);
         if (key) {
             co_return std::move(*key);
         }
-        store::Result<store::Done> pause;
-        store.pauses.add(pause);
-        co_await pause;
+        co_await Pause(store.pauses);
         const bool gives_way = co_await is_overtaken(store, attempt);
         if (gives_way) {
             throw overtaken();
         }
     }
-}
-
-store::Task<api::KeyRecord> finish_rotation(store::KeyRotation& rotation,
-                                            const store::StoredKey& next,
-                                            std::int64_t grace)
-{
-    store::Result<api::KeyRecord> finished;
-    rotation.finish(next, grace, finished);
-    co_return co_await finished;
-}
-
-store::Task<> abandon(store::KeyRotation& rotation,
-                      const store::StoredKey& next)
-{
-    store::Result<store::Done> abandoned;
-    rotation.abandon(next, abandoned);
-    co_await abandoned;
 }
 
 }  // namespace
@@ -232,11 +196,9 @@ AdminTask list_keys(const AdminCall& call, AdminStore& store)
             return !account->empty() && key.record.account != *account;
         });
     } else if (account) {
-        store::KeyAdministration keys(store.servers);
-        store::Result<store::KeyPage> listed;
-        keys.list(*account, call.query.place,
-                  static_cast<std::size_t>(call.query.limit), listed);
-        store::KeyPage page = co_await listed;
+        store::KeyPage page = co_await store::list_some_keys(
+            store.servers, *account, call.query.place,
+            static_cast<std::size_t>(call.query.limit));
         if (!page.listing.unread.empty()) {
             throw unread();
         }
@@ -278,11 +240,8 @@ AdminTask create_key(const AdminCall& call, AdminStore& store,
     } else {
         secret = store::give_secret(key, store.schema.prefix());
     }
-    store::KeyAdministration keys(store.servers);
-    store::Result<store::StoredKey> stored;
-    keys.store(key, owner, stored);
     try {
-        key = co_await stored;
+        key = co_await store::store_key(store.servers, key, owner);
     } catch (const store::Failed& failed) {
         if (failed.failure.refusal != store::Refusal::account_not_found) {
             throw;
@@ -294,17 +253,18 @@ AdminTask create_key(const AdminCall& call, AdminStore& store,
     }
     const bool gives_way = co_await confirmed(is_overtaken(store, attempt));
     if (gives_way) {
-        co_await confirmed(discard(keys, key));
+        co_await confirmed(store::discard_key(store.servers, key));
         throw overtaken();
     }
-    co_await confirmed(enable(keys, key));
+    co_await confirmed(store::enable_key(store.servers, key));
     key.unfinished = false;
     co_return co_await created(store, key, now, secret, made.has_value());
 }
 
 AdminTask get_key(const AdminCall& call, AdminStore& store)
 {
-    const store::StoredKey key = co_await find_key(store, call.id);
+    const store::StoredKey key =
+        co_await store::find_key(store.servers, call.id);
     const api::UnixTime now =
         co_await store::redis_time(store.servers.accounts);
     AdminResponse response;
@@ -317,7 +277,7 @@ AdminTask update_key(const AdminCall& call, AdminStore& store)
     if (call.id == call.caller_key_id) {
         throw own_key();
     }
-    store::StoredKey key = co_await find_key(store, call.id);
+    store::StoredKey key = co_await store::find_key(store.servers, call.id);
     const api::UnixTime now =
         co_await store::redis_time(store.servers.accounts);
     if (auto error = call.body.apply(key.record, now)) {
@@ -327,16 +287,10 @@ AdminTask update_key(const AdminCall& call, AdminStore& store)
         const auto account = co_await read_account(store, key.record.account);
         co_await check_plan(call, store, key.record, account);
     }
-    store::KeyAdministration keys(store.servers);
-    store::Result<api::KeyRecord> updated;
-    keys.update(
-        call.id,
-        [&call, now](api::KeyRecord& record) -> std::optional<store::Failure> {
-            static_cast<void>(call.body.apply(record, now));  // as above
-            return std::nullopt;
-        },
-        updated);
-    key.record = co_await updated;
+    const store::KeyChange change = [&call, now](api::KeyRecord& record) {
+        static_cast<void>(call.body.apply(record, now));  // as above
+    };
+    key.record = co_await store::update_key(store.servers, call.id, change);
     key.unfinished = false;
     AdminResponse response;
     response.body = co_await confirmed(key_object(store, key, now, ""));
@@ -348,10 +302,7 @@ AdminTask delete_key(const AdminCall& call, AdminStore& store)
     if (call.id == call.caller_key_id) {
         throw own_key();
     }
-    store::KeyAdministration keys(store.servers);
-    store::Result<store::Done> removed;
-    keys.remove(call.id, removed);
-    co_await removed;
+    co_await store::remove_key(store.servers, call.id);
     co_return no_content();
 }
 
@@ -365,8 +316,7 @@ AdminTask rotate_key(const AdminCall& call, AdminStore& store,
     auto made = co_await find_made_key(call, store, attempt);
     const bool replayed = made.has_value();
     if (made && !made->unfinished) {
-        const auto old = co_await if_any(find_key(store, call.id),
-                                         store::Refusal::not_found);
+        const auto old = co_await store::find_optional(store.servers, call.id);
         if (!old) {
             co_return co_await created(store, *made, now, "",
                                        true);  // and deleted
@@ -379,15 +329,15 @@ AdminTask rotate_key(const AdminCall& call, AdminStore& store,
         next.record.created = now;
         secret = store::give_secret(next, store.schema.prefix());
     }
-    store::KeyRotation rotation(store.servers, store.clock, call.id);
-    next = co_await begin_rotation(store, attempt, rotation, next);
+    next = co_await begin_rotation(call, store, attempt, next);
     const bool gives_way = co_await confirmed(is_overtaken(store, attempt));
     if (gives_way) {
-        co_await confirmed(abandon(rotation, next));
+        co_await confirmed(
+            store::abandon_rotation(store.servers, call.id, next));
         throw overtaken();
     }
-    co_await confirmed(
-        finish_rotation(rotation, next, call.body.grace_seconds));
+    co_await confirmed(store::finish_rotation(store.servers, call.id, next,
+                                              call.body.grace_seconds));
     next.unfinished = false;
     co_return co_await created(store, next, now, secret, replayed);
 }

@@ -1,12 +1,13 @@
 #include "pauses.h"
 
+#include <coroutine>
 #include <utility>
 
 namespace petstore::service {
 
-void Pauses::add(store::Waiter<store::Done>& waiter)
+void Pauses::add(void* coroutine)
 {
-    waiting_.push_back(&waiter);
+    waiting_.push_back(coroutine);
     if (waiting_.size() == 1) {
         alarm_.set(*this, alarm_.now() + kMilliseconds);
     }
@@ -15,9 +16,8 @@ void Pauses::add(store::Waiter<store::Done>& waiter)
 // One that comes later shares the pause of the first.
 void Pauses::on_alarm() noexcept
 {
-    const store::Outcome<store::Done> done{store::Done()};
-    for (auto* waiter : std::exchange(waiting_, {})) {
-        waiter->on_result(done);
+    for (void* coroutine : std::exchange(waiting_, {})) {
+        std::coroutine_handle<>::from_address(coroutine).resume();
     }
 }
 

@@ -3,7 +3,6 @@
 #include <vector>
 
 #include "../../redis/alarm.h"
-#include "../../store/waiter.h"
 
 namespace petstore::service {
 
@@ -15,14 +14,15 @@ public:
 
     explicit Pauses(redis::Alarm& alarm) noexcept : alarm_(alarm) {}
 
-    // Calls the waiter after a pause. Throws std::bad_alloc.
-    void add(store::Waiter<store::Done>& waiter);
+    // Resumes a coroutine, of which this is the address, after a pause. Throws
+    // std::bad_alloc.
+    void add(void* coroutine);
 
 private:
     void on_alarm() noexcept override;
 
     redis::Alarm& alarm_;
-    std::vector<store::Waiter<store::Done>*> waiting_;
+    std::vector<void*> waiting_;
 };
 
 }  // namespace petstore::service

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "../../api/key.h"
-#include "../keys/key_tasks.h"
+#include "../keys/key_administration.h"
 #include "../scripts.h"
 #include "account_tasks.h"
 #include "external_id_tasks.h"

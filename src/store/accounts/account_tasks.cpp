@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "../../redis/server_time.h"
-#include "../keys/key_tasks.h"
+#include "../keys/key_administration.h"
 #include "../scan_tasks.h"
 #include "../scripts.h"
 #include "account_commands.h"

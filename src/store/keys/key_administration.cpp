@@ -10,30 +10,6 @@ namespace petstore::store {
 
 namespace {
 
-Task<StoredKey> find_key(KeyServers servers, std::string id)
-{
-    co_return co_await find_or_refuse(servers, id);
-}
-
-Task<std::optional<StoredKey>> find_key(KeyServers servers, api::Digest digest)
-{
-    co_return co_await find_optional(servers, digest);
-}
-
-Task<StoredKey> store_key(KeyServers servers, StoredKey key,
-                          KeyAdministration::Owner owner)
-{
-    auto of = KeyOwner::new_account;
-    if (owner) {
-        const auto account = co_await find_account(servers, *owner);
-        key.record.account = account.id;
-        of = KeyOwner::existing;
-    }
-    const bool again = key.unfinished;
-    co_await store_unfinished(servers, key, of, again);
-    co_return key;
-}
-
 Task<StoredKey> finish_key(KeyServers servers, StoredKey key,
                            const char* if_overtaken)
 {
@@ -55,22 +31,6 @@ Task<StoredKey> finish_key(KeyServers servers, StoredKey key,
 
 constexpr char kOthersAdd[] = "another command is adding this key";
 
-Task<StoredKey> add_key(KeyServers servers, StoredKey key,
-                        KeyAdministration::Owner owner)
-{
-    const StoredKey stored = co_await store_key(servers, key, owner);
-    co_return co_await finish_key(servers, stored, kOthersAdd);
-}
-
-Task<> discard_key(KeyServers servers, StoredKey key)
-{
-    // What another command has removed may have worked before.
-    const bool never_worked = co_await discard_unfinished(servers, key);
-    if (never_worked) {
-        co_await forget_unused_account(servers, key.record.account);
-    }
-}
-
 // One that exists stays as it is, but gets back its entry in the index and its
 // external id. False if it exists.
 Task<bool> restore_account(KeyServers servers, api::AccountRecord account)
@@ -91,6 +51,85 @@ Task<> restore_entries(KeyServers servers, StoredKey key, bool is_indexed)
         co_await index_key(servers, key);
     }
     co_await add_to_account(servers, key);
+}
+
+}  // namespace
+
+Task<std::optional<StoredKey>> find_optional(KeyServers servers, std::string id)
+{
+    const auto digest = co_await read_index(servers, id);
+    if (!digest) {
+        co_return std::nullopt;
+    }
+    StoredKey key(*digest);
+    const RecordFound found = co_await read_record(servers, key);
+    if (found == RecordFound::invalid) {
+        throw damaged("the record of key " + id + " is damaged");
+    }
+    // An interrupted import can leave an index entry that leads to another id.
+    if (found == RecordFound::absent || key.record.id != id) {
+        co_return std::nullopt;
+    }
+    co_return key;
+}
+
+Task<std::optional<StoredKey>> find_optional(KeyServers servers,
+                                             api::Digest digest)
+{
+    StoredKey key(digest);
+    const RecordFound found = co_await read_record(servers, key);
+    if (found == RecordFound::invalid) {
+        throw damaged("the record of this key is damaged");
+    }
+    if (found == RecordFound::absent) {
+        co_return std::nullopt;
+    }
+    co_return key;
+}
+
+Task<StoredKey> find_key(KeyServers servers, std::string id)
+{
+    auto key = co_await find_optional(servers, id);
+    if (!key) {
+        throw unknown_key();
+    }
+    co_return std::move(*key);
+}
+
+Task<StoredKey> store_key(KeyServers servers, StoredKey key,
+                          std::optional<AccountName> owner)
+{
+    auto of = KeyOwner::new_account;
+    if (owner) {
+        const auto account = co_await find_account(servers, *owner);
+        key.record.account = account.id;
+        of = KeyOwner::existing;
+    }
+    const bool again = key.unfinished;
+    co_await store_unfinished(servers, key, of, again);
+    co_return key;
+}
+
+Task<StoredKey> enable_key(KeyServers servers, StoredKey key)
+{
+    return finish_key(servers, std::move(key),
+                      "another command has changed the new key");
+}
+
+Task<StoredKey> add_key(KeyServers servers, StoredKey key,
+                        std::optional<AccountName> owner)
+{
+    const StoredKey stored = co_await store_key(servers, key, owner);
+    co_return co_await finish_key(servers, stored, kOthersAdd);
+}
+
+Task<> discard_key(KeyServers servers, StoredKey key)
+{
+    // What another command has removed may have worked before.
+    const bool never_worked = co_await discard_unfinished(servers, key);
+    if (never_worked) {
+        co_await forget_unused_account(servers, key.record.account);
+    }
 }
 
 Task<bool> restore_key(KeyServers servers, StoredKey key,
@@ -124,13 +163,11 @@ Task<bool> restore_key(KeyServers servers, StoredKey key,
 }
 
 Task<api::KeyRecord> update_key(KeyServers servers, std::string id,
-                                KeyAdministration::Change change)
+                                KeyChange change)
 {
     for (;;) {
-        StoredKey key = co_await find_or_refuse(servers, id);
-        if (auto failure = change(key.record)) {
-            throw invalid(std::move(*failure));
-        }
+        StoredKey key = co_await find_key(servers, id);
+        change(key.record);
         if (key.unfinished) {
             // Its creation was interrupted. The operator manages it from now
             // on, so it must not work without being listed.
@@ -158,76 +195,6 @@ Task<> remove_key(KeyServers servers, std::string id)
         failed.failure.not_in_effect |= failed.no_reply;
         throw;
     }
-}
-
-}  // namespace
-
-void KeyAdministration::find(std::string id, Waiter<StoredKey>& waiter)
-{
-    run(running_, find_key(servers_, std::move(id)), waiter);
-}
-
-void KeyAdministration::find(const api::Digest& digest,
-                             Waiter<std::optional<StoredKey>>& waiter)
-{
-    run(running_, find_key(servers_, digest), waiter);
-}
-
-void KeyAdministration::list(Waiter<KeyListing>& waiter)
-{
-    run(running_, list_keys(servers_), waiter);
-}
-
-void KeyAdministration::list(std::string account, const api::ScanPlace& from,
-                             std::size_t most, Waiter<KeyPage>& waiter)
-{
-    run(running_, list_some_keys(servers_, std::move(account), from, most),
-        waiter);
-}
-
-void KeyAdministration::add(StoredKey key, Owner owner,
-                            Waiter<StoredKey>& waiter)
-{
-    run(running_, add_key(servers_, std::move(key), std::move(owner)), waiter);
-}
-
-void KeyAdministration::store(StoredKey key, Owner owner,
-                              Waiter<StoredKey>& waiter)
-{
-    run(running_, store_key(servers_, std::move(key), std::move(owner)),
-        waiter);
-}
-
-void KeyAdministration::enable(StoredKey key, Waiter<StoredKey>& waiter)
-{
-    run(running_,
-        finish_key(servers_, std::move(key),
-                   "another command has changed the new key"),
-        waiter);
-}
-
-void KeyAdministration::discard(const StoredKey& key, Waiter<Done>& waiter)
-{
-    run(running_, discard_key(servers_, key), waiter);
-}
-
-void KeyAdministration::restore(StoredKey key, api::AccountRecord account,
-                                Waiter<bool>& waiter)
-{
-    run(running_, restore_key(servers_, std::move(key), std::move(account)),
-        waiter);
-}
-
-void KeyAdministration::update(std::string id, Change change,
-                               Waiter<api::KeyRecord>& waiter)
-{
-    run(running_, update_key(servers_, std::move(id), std::move(change)),
-        waiter);
-}
-
-void KeyAdministration::remove(std::string id, Waiter<Done>& waiter)
-{
-    run(running_, remove_key(servers_, std::move(id)), waiter);
 }
 
 }  // namespace petstore::store

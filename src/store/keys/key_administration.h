@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <optional>
 #include <string>
@@ -7,80 +8,68 @@
 #include "../../api/account.h"
 #include "../accounts/account_listing.h"
 #include "../key_servers.h"
-#include "../operations.h"
-#include "../waiter.h"
+#include "../task.h"
 #include "key_listing.h"
 #include "stored_key.h"
-
-namespace petstore::store {
 
 // Finds, lists and changes API keys for petstorectl and the admin API. Workers
 // notice a change by the account's epoch. An operation may be killed between
 // any two steps; repeating it completes it. The record is authoritative: an
 // index entry without a record is not a key.
-//
-// All functions throw std::bad_alloc, and then call no waiter. Must stay alive
-// until its operations have ended.
-class KeyAdministration {
-public:
-    // Borrows what `servers` refers to.
-    explicit KeyAdministration(const KeyServers& servers) noexcept
-        : servers_(servers)
-    {}
 
-    // Refuses an id that no key has.
-    void find(std::string id, Waiter<StoredKey>& waiter);
+namespace petstore::store {
 
-    // By the digest of the key itself; nullopt if there is none.
-    void find(const api::Digest& digest,
-              Waiter<std::optional<StoredKey>>& waiter);
+// Refuses an id that no key has. A damaged record is refused.
+Task<StoredKey> find_key(KeyServers servers, std::string id);
 
-    void list(Waiter<KeyListing>& waiter);
+// nullopt if there is no such key. The digest is that of the key itself.
+Task<std::optional<StoredKey>> find_optional(KeyServers servers,
+                                             std::string id);
+Task<std::optional<StoredKey>> find_optional(KeyServers servers,
+                                             api::Digest digest);
 
-    // At most `most` keys of an account, or with an empty id of all accounts,
-    // from `from` on, by id. Fewer may be found although there are more.
-    void list(std::string account, const api::ScanPlace& from, std::size_t most,
-              Waiter<KeyPage>& waiter);
+Task<KeyListing> list_keys(KeyServers servers);
+Task<KeyListing> list_keys_of(KeyServers servers, std::string account);
 
-    // Where a new key belongs: to a new account with the id key.record.account,
-    // which gets the key's plan, numbers and label, and is deleted with its
-    // last key; or to an existing one. The key then has plan and numbers of its
-    // own.
-    using Owner = std::optional<AccountName>;  // nullopt: a new account
+// At most `most` keys of an account, or with an empty id of all accounts, from
+// `from` on, by id. Fewer may be found although there are more.
+Task<KeyPage> list_some_keys(KeyServers servers, std::string account,
+                             api::ScanPlace from, std::size_t most);
 
-    // Adds a key whose secret its owner has. Repeating it with the same secret
-    // completes it. The result has the key's id and account.
-    void add(StoredKey key, Owner owner, Waiter<StoredKey>& waiter);
+// Adds a key whose secret its owner has. Repeating it with the same secret
+// completes it. The result has the key's id and account. `owner`: an existing
+// account, in which the key has plan and numbers of its own; nullopt: a new
+// account with the id key.record.account, which gets the key's plan, numbers
+// and label, and is deleted with its last key.
+Task<StoredKey> add_key(KeyServers servers, StoredKey key,
+                        std::optional<AccountName> owner);
 
-    // The same in two steps, for a secret that must be shown before it works.
-    // In between, discard() undoes the first. What store() returns, or find()
-    // finds unfinished, it completes; it is refused as overtaken if it is gone.
-    // Without `unfinished`, another attempt of the same request has finished
-    // it, and enable() announces it.
-    void store(StoredKey key, Owner owner, Waiter<StoredKey>& waiter);
-    void enable(StoredKey key, Waiter<StoredKey>& waiter);
-    void discard(const StoredKey& key, Waiter<Done>& waiter);
+// The same in two steps, for a secret that must be shown before it works. In
+// between, discard_key() undoes the first. What store_key() returns, or
+// find_key() finds unfinished, it completes; it is refused as overtaken if it
+// is gone. Without `unfinished`, another attempt of the same request has
+// finished it, and enable_key() announces it.
+Task<StoredKey> store_key(KeyServers servers, StoredKey key,
+                          std::optional<AccountName> owner);
+Task<StoredKey> enable_key(KeyServers servers, StoredKey key);
+Task<> discard_key(KeyServers servers, StoredKey key);
 
-    // Adds a key from a backup, with its id, account and other properties.
-    // False if it exists already; it then stays as it is, but gets back entries
-    // of indexes that were lost. Refuses an id that another key has. `account`
-    // is written if there is no such account, and else ignored. Refuses one
-    // whose external id another account has.
-    void restore(StoredKey key, api::AccountRecord account,
-                 Waiter<bool>& waiter);
+// Adds a key from a backup, with its id, account and other properties. False if
+// it exists already; it then stays as it is, but gets back entries of indexes
+// that were lost. Refuses an id that another key has. `account` is written if
+// there is no such account, and else ignored. Refuses one whose external id
+// another account has.
+Task<bool> restore_key(KeyServers servers, StoredKey key,
+                       api::AccountRecord account);
 
-    // Applies `change` to the record, puts it into effect and returns the
-    // record. Calls `change` again if another write was faster. A failure that
-    // it returns ends the operation.
-    using Change = std::function<std::optional<Failure>(api::KeyRecord&)>;
-    void update(std::string id, Change change, Waiter<api::KeyRecord>& waiter);
+// Applies `change` to the record, puts it into effect and returns the record.
+// Calls `change` again if another write was faster. What it throws ends the
+// operation.
+using KeyChange = std::function<void(api::KeyRecord&)>;
+Task<api::KeyRecord> update_key(KeyServers servers, std::string id,
+                                KeyChange change);
 
-    // And its account, if that came into being with a key and this is the last.
-    void remove(std::string id, Waiter<Done>& waiter);
-
-private:
-    const KeyServers servers_;
-    Operations running_;
-};
+// And its account, if that came into being with a key and this is the last.
+Task<> remove_key(KeyServers servers, std::string id);
 
 }  // namespace petstore::store

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "../scan_tasks.h"
+#include "key_administration.h"
 #include "key_tasks.h"
 
 namespace petstore::store {
@@ -127,8 +128,7 @@ Task<KeyListing> list_keys(KeyServers servers)
     co_return listing;
 }
 
-Task<KeyListing> list_keys_of(const KeyServers& servers,
-                              const std::string& account)
+Task<KeyListing> list_keys_of(KeyServers servers, std::string account)
 {
     KeyListing listing;
     const auto ids =
@@ -147,10 +147,11 @@ Task<KeyPage> list_some_keys(KeyServers servers, std::string account,
                              api::ScanPlace from, std::size_t most)
 {
     const bool all = account.empty();
-    const std::string name =
+    std::string name =
         all ? servers.schema.key_index() : servers.schema.account_keys(account);
     auto index = co_await read_index_page(
-        servers.keys, name, all ? IndexKind::hash : IndexKind::set, from, most);
+        servers.keys, std::move(name), all ? IndexKind::hash : IndexKind::set,
+        std::move(from), most);
     KeyPage page;
     page.next = std::move(index.next);
     page.whole = index.whole;

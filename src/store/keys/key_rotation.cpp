@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "../../api/text.h"
+#include "key_administration.h"
 #include "key_tasks.h"
 
 namespace petstore::store {
@@ -75,17 +76,19 @@ Task<> disable(const KeyServers& servers, const StoredKey& next)
     co_await announce(servers, next.record.account);
 }
 
+}  // namespace
+
 Task<std::optional<StoredKey>> begin_rotation(KeyServers servers,
                                               std::string id, StoredKey next,
                                               const Clock& clock,
-                                              KeyRotation::Watched& watched)
+                                              WatchedClaim& watched)
 {
     next.record.disabled = false;  // in Redis it is, until it is finished
     const api::KeyRecord fresh = next.record;
     const bool again = !next.record.account.empty();  // stored before
     std::vector<Successor> overtaken;
     for (;;) {
-        StoredKey old = co_await find_or_refuse(servers, id);
+        StoredKey old = co_await find_key(servers, id);
         if (again && is_rotated(old, next)) {
             co_return next;
         }
@@ -99,7 +102,7 @@ Task<std::optional<StoredKey>> begin_rotation(KeyServers servers,
             watched = {old.successors, time};
         }
         if (!old.successors.empty()
-            && time - watched.since < KeyRotation::kTakeOverAfter) {
+            && time - watched.since < WatchedClaim::kTakeOverAfter) {
             co_return std::nullopt;
         }
         next.record = old.record;
@@ -184,33 +187,6 @@ Task<> abandon_rotation(KeyServers servers, std::string id, StoredKey next)
             co_return;
         }
     }
-}
-
-}  // namespace
-
-KeyRotation::KeyRotation(const KeyServers& servers, const Clock& clock,
-                         std::string id)
-    : servers_(servers), clock_(clock), id_(std::move(id))
-{}
-
-void KeyRotation::begin(StoredKey next,
-                        Waiter<std::optional<StoredKey>>& waiter)
-{
-    run(running_,
-        begin_rotation(servers_, id_, std::move(next), clock_, watched_),
-        waiter);
-}
-
-void KeyRotation::finish(StoredKey next, std::int64_t grace,
-                         Waiter<api::KeyRecord>& waiter)
-{
-    run(running_, finish_rotation(servers_, id_, std::move(next), grace),
-        waiter);
-}
-
-void KeyRotation::abandon(StoredKey next, Waiter<Done>& waiter)
-{
-    run(running_, abandon_rotation(servers_, id_, std::move(next)), waiter);
 }
 
 }  // namespace petstore::store

@@ -6,11 +6,8 @@
 
 #include "../clock.h"
 #include "../key_servers.h"
-#include "../operations.h"
-#include "../waiter.h"
+#include "../task.h"
 #include "stored_key.h"
-
-namespace petstore::store {
 
 // Replaces a key with a new one of the same account.
 //
@@ -19,45 +16,35 @@ namespace petstore::store {
 // before. If a claim makes no progress for a second, another rotation takes it
 // over with a new secret, since the first secret may never have been shown. The
 // first rotation then fails, and its key is removed.
-//
-// All functions throw std::bad_alloc, and then call no waiter. One operation at
-// a time.
-class KeyRotation {
-public:
+
+namespace petstore::store {
+
+// The claim of another rotation, and since when a rotation has seen it.
+struct WatchedClaim {
     // Much longer than a rotation, which takes milliseconds.
     static constexpr Monotonic kTakeOverAfter = 1000;
 
-    // Borrows all but the id of the old key.
-    KeyRotation(const KeyServers& servers, const Clock& clock, std::string id);
-
-    // Claims the old key for `next`, whose id, digest, last4 and `created` must
-    // be set. Copies the rest from the old key and stores `next`, unfinished.
-    // nullopt: another rotation has a claim, so call it again soon. With the
-    // stored `next` of an attempt that may have been interrupted, goes on where
-    // that ended.
-    void begin(StoredKey next, Waiter<std::optional<StoredKey>>& waiter);
-
-    // Finishes `next`, which works from now on, and lets the old key expire in
-    // `grace` seconds, unless it expires earlier anyway. Returns the old key's
-    // record. Several attempts may do so with one `next`.
-    void finish(StoredKey next, std::int64_t grace,
-                Waiter<api::KeyRecord>& waiter);
-
-    // Undoes begin().
-    void abandon(StoredKey next, Waiter<Done>& waiter);
-
-    // The claim of another rotation, and since when it is watched.
-    struct Watched {
-        std::string successors;
-        Monotonic since = 0;
-    };
-
-private:
-    const KeyServers servers_;
-    const Clock& clock_;
-    const std::string id_;
-    Watched watched_;
-    Operations running_;
+    std::string successors;
+    Monotonic since = 0;
 };
+
+// Claims the old key, whose id is `id`, for `next`, whose id, digest, last4 and
+// `created` must be set. Copies the rest from the old key and stores `next`,
+// unfinished. nullopt: another rotation has a claim, so call it again soon,
+// with the same `watched`. With the stored `next` of an attempt that may have
+// been interrupted, goes on where that ended. Borrows `clock` and `watched`.
+Task<std::optional<StoredKey>> begin_rotation(KeyServers servers,
+                                              std::string id, StoredKey next,
+                                              const Clock& clock,
+                                              WatchedClaim& watched);
+
+// Finishes `next`, which works from now on, and lets the old key expire in
+// `grace` seconds, unless it expires earlier anyway. Returns the old key's
+// record. Several attempts may do so with one `next`.
+Task<api::KeyRecord> finish_rotation(KeyServers servers, std::string id,
+                                     StoredKey next, std::int64_t grace);
+
+// Undoes begin_rotation().
+Task<> abandon_rotation(KeyServers servers, std::string id, StoredKey next);
 
 }  // namespace petstore::store

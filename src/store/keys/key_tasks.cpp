@@ -28,39 +28,6 @@ Task<RecordFound> read_record(const KeyServers& servers, StoredKey& key)
     co_return StoredKeyCommands::parse(reply, key);
 }
 
-Task<std::optional<StoredKey>> find_optional(const KeyServers& servers,
-                                             const std::string& id)
-{
-    const auto digest = co_await read_index(servers, id);
-    if (!digest) {
-        co_return std::nullopt;
-    }
-    StoredKey key(*digest);
-    const RecordFound found = co_await read_record(servers, key);
-    if (found == RecordFound::invalid) {
-        throw damaged("the record of key " + id + " is damaged");
-    }
-    // An interrupted import can leave an index entry that leads to another id.
-    if (found == RecordFound::absent || key.record.id != id) {
-        co_return std::nullopt;
-    }
-    co_return key;
-}
-
-Task<std::optional<StoredKey>> find_optional(const KeyServers& servers,
-                                             const api::Digest& digest)
-{
-    StoredKey key(digest);
-    const RecordFound found = co_await read_record(servers, key);
-    if (found == RecordFound::invalid) {
-        throw damaged("the record of this key is damaged");
-    }
-    if (found == RecordFound::absent) {
-        co_return std::nullopt;
-    }
-    co_return key;
-}
-
 // The argument may be an API key, so the message does not repeat it.
 Failed unknown_key()
 {
@@ -78,15 +45,6 @@ Failed overtaken(std::string message)
 {
     return refused(Refusal::overtaken, api::ErrorCode::bad_request,
                    std::move(message));
-}
-
-Task<StoredKey> find_or_refuse(const KeyServers& servers, const std::string& id)
-{
-    auto key = co_await find_optional(servers, id);
-    if (!key) {
-        throw unknown_key();
-    }
-    co_return std::move(*key);
 }
 
 Task<bool> write(const KeyServers& servers, StoredKey& key,

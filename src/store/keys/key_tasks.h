@@ -25,15 +25,6 @@ Task<std::optional<api::Digest>> read_index(const KeyServers& servers,
 // Reads the record of key.digest into `key`.
 Task<RecordFound> read_record(const KeyServers& servers, StoredKey& key);
 
-// nullopt if there is no such key. A damaged record is refused.
-Task<std::optional<StoredKey>> find_optional(const KeyServers& servers,
-                                             const std::string& id);
-Task<std::optional<StoredKey>> find_optional(const KeyServers& servers,
-                                             const api::Digest& digest);
-
-// Refuses an id that no key has.
-Task<StoredKey> find_or_refuse(const KeyServers& servers,
-                               const std::string& id);
 Failed unknown_key();
 Failed key_exists(std::string message);
 Failed overtaken(std::string message);
@@ -97,12 +88,6 @@ Task<> discard(const KeyServers& servers, const std::string& id,
 // The same for a new key that is still unfinished. A finished one stays: it may
 // be the result of another attempt. Returns whether it removed the record.
 Task<bool> discard_unfinished(const KeyServers& servers, const StoredKey& key);
-
-Task<KeyListing> list_keys(KeyServers servers);
-Task<KeyListing> list_keys_of(const KeyServers& servers,
-                              const std::string& account);
-Task<KeyPage> list_some_keys(KeyServers servers, std::string account,
-                             api::ScanPlace from, std::size_t most);
 
 // For lists: in a Cluster, waiting once for a server that is away is enough.
 class ServersAway {

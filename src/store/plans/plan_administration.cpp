@@ -6,7 +6,7 @@
 
 #include "../../api/text.h"
 #include "../accounts/account_tasks.h"
-#include "../keys/key_tasks.h"
+#include "../keys/key_administration.h"
 #include "../scan_tasks.h"
 #include "../scripts.h"
 
