@@ -470,6 +470,15 @@ TEST_CASE("cluster session: each server is visited while no slot moves",
     moving = true;
     CHECK_THROWS_AS(at.session->each_server(count), ctl::Failure);
     CHECK(visits == 2);
+
+    // A user who may not know whether one moves.
+    at.world.servers[2] = [](const Words&) {
+        return "-NOPERM this user may not run 'cluster|nodes'\r\n";
+    };
+    moving = false;
+    CHECK(failure_of([&] { at.session->each_server(count); })
+          == "server 2: NOPERM this user may not run 'cluster|nodes'");
+    CHECK(visits == 2);
 }
 
 TEST_CASE("cluster session: servers that are away are waited for once", "[ctl]")

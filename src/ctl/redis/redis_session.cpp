@@ -209,8 +209,8 @@ redis::SlotMap RedisSession::settled_map()
     auto map = cluster_->map();
     for (const redis::ServerAddress& primary : map.primaries()) {
         RedisSession session = open(primary);
-        session.send(redis::Command("CLUSTER").arg("NODES"));
-        const redis::Reply& reply = session.receive_any();
+        const redis::Reply& reply =
+            session.call(redis::Command("CLUSTER").arg("NODES"));
         // "[93->-ID]", on the line of the server itself.
         if (reply.text().find(" [") != std::string_view::npos) {
             throw Failure(
