@@ -321,6 +321,26 @@ TEST_CASE("cluster command line: doctor examines all servers")
     redis.server(5).start();
 }
 
+TEST_CASE("cluster command line: doctor says what is wrong with one server")
+{
+    ClusterServers redis;
+    const auto advice = [&] {
+        const auto result = ctl(redis.url(), {"doctor", "--json"});
+        std::string advice;
+        for (const auto& finding : nlohmann::json::parse(result.out)) {
+            if (finding.at("check") == redis.address(5) + " reachable") {
+                CHECK(finding.at("verdict") == "wrong");
+                advice = finding.at("advice");
+            }
+        }
+        return advice;
+    };
+    redis.server(5).command({"CONFIG", "SET", "requirepass", "pw"});
+    CHECK(contains(advice(), "check the user, the password"));
+    redis.server(5).kill_hard();
+    CHECK(contains(advice(), "start it"));
+}
+
 TEST_CASE("cluster command line: the password is used for all servers")
 {
     ClusterServers::Options options;

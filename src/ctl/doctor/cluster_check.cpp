@@ -81,9 +81,10 @@ std::vector<Finding> check_cluster(RedisSession& cluster,
                             std::make_move_iterator(more.begin()),
                             std::make_move_iterator(more.end()));
         } catch (const Failure& failure) {
-            findings.push_back({Verdict::wrong, name + kReachable,
-                                failure.what(),
-                                "start it, or remove it from the cluster"});
+            findings.push_back(
+                {Verdict::wrong, name + kReachable, failure.what(),
+                 advice_for_failure(
+                     failure, "start it, or remove it from the cluster")});
         }
     }
     return findings;

@@ -20,32 +20,6 @@ namespace petstore::ctl {
 
 namespace {
 
-// What to do about a Redis that accepts no connection.
-std::string advice_for_failure(const Failure& failure)
-{
-    const auto* const refusal = dynamic_cast<const RedisError*>(&failure);
-    if (refusal == nullptr) {
-        return "start Redis, or check the URL, the password and the network";
-    }
-    const std::string& error = refusal->error();
-    if (error.rfind("LOADING", 0) == 0) {
-        return "wait until Redis has loaded its data";
-    }
-    if (error.rfind("BUSY ", 0) == 0) {
-        return "end the script that another client runs: SCRIPT KILL";
-    }
-    if (error.rfind("MASTERDOWN", 0) == 0) {
-        return "use the primary, or connect this replica to it";
-    }
-    if (error.find("max number of clients") != std::string::npos) {
-        return "close connections that are not used, or raise maxclients";
-    }
-    if (error.rfind("DENIED", 0) == 0) {
-        return "Redis accepts only local connections without a password: set one (requirepass, or ACL), or connect over its unix socket";
-    }
-    return "check the user, the password and its access rules";
-}
-
 void append(std::vector<Finding> more, std::vector<Finding>& findings)
 {
     findings.insert(findings.end(), std::make_move_iterator(more.begin()),
@@ -165,8 +139,11 @@ void examine(const Context& context, Connect connect, const std::string& which,
                 findings);
         }
     } catch (const Failure& failure) {
-        findings.push_back({Verdict::wrong, which + kReachable, failure.what(),
-                            advice_for_failure(failure)});
+        findings.push_back(
+            {Verdict::wrong, which + kReachable, failure.what(),
+             advice_for_failure(
+                 failure,
+                 "start Redis, or check the URL, the password and the network")});
         print(context, findings);
         flush_output();
         throw;

@@ -8,6 +8,8 @@
 
 #include "../../api/text.h"
 #include "../../redis/info.h"
+#include "../exit.h"
+#include "../redis/redis_error.h"
 #include "durability.h"
 
 namespace petstore::ctl {
@@ -355,6 +357,31 @@ private:
 };
 
 }  // namespace
+
+std::string advice_for_failure(const Failure& failure, const char* unreachable)
+{
+    const auto* const refusal = dynamic_cast<const RedisError*>(&failure);
+    if (refusal == nullptr) {
+        return unreachable;
+    }
+    const std::string& error = refusal->error();
+    if (error.rfind("LOADING", 0) == 0) {
+        return "wait until Redis has loaded its data";
+    }
+    if (error.rfind("BUSY ", 0) == 0) {
+        return "end the script that another client runs: SCRIPT KILL";
+    }
+    if (error.rfind("MASTERDOWN", 0) == 0) {
+        return "use the primary, or connect this replica to it";
+    }
+    if (error.find("max number of clients") != std::string::npos) {
+        return "close connections that are not used, or raise maxclients";
+    }
+    if (error.rfind("DENIED", 0) == 0) {
+        return "Redis accepts only local connections without a password: set one (requirepass, or ACL), or connect over its unix socket";
+    }
+    return "check the user, the password and its access rules";
+}
 
 std::vector<Finding> check_server(RedisSession& redis, const std::string& which,
                                   const ClusterNode* node)

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "../exit.h"
 #include "../redis/cluster_nodes.h"
 #include "../redis/redis_session.h"
 #include "finding.h"
@@ -11,6 +12,9 @@ namespace petstore::ctl {
 
 // The check that fails for a server that cannot be queried.
 constexpr char kReachable[] = "reachable";
+
+// What to do about it. `unreachable`: if nothing replied.
+std::string advice_for_failure(const Failure& failure, const char* unreachable);
 
 // Checks whether a server may lose data, runs slowly or refuses our commands.
 // `which` precedes the names of checks. `node` describes the server in its
