@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "ctl/doctor/worker_check.h"
 #include "ctl/exit.h"
 #include "ctl/redis/await.h"
 #include "ctl/redis/cluster_nodes.h"
@@ -36,6 +37,7 @@ struct World {
         return found != moved.end() ? found->second : slot < 8192 ? 1 : 2;
     }
 
+    std::string host = "host";      // of all servers
     std::map<int, Script> servers;  // by port
     std::map<std::uint16_t, int> moved;
     std::set<int> down;
@@ -142,7 +144,7 @@ public:
         redis::SlotMap map;
         for (int slot = 0; slot < redis::kHashSlots; ++slot) {
             const auto number = static_cast<std::uint16_t>(slot);
-            map.move(number, {"host", world_.owner(number)});
+            map.move(number, {world_.host, world_.owner(number)});
         }
         return map;
     }
@@ -515,6 +517,17 @@ TEST_CASE("cluster session: servers that are away are waited for once", "[ctl]")
         CHECK(other.session->receive().text() == "PING");
     });
     CHECK(asked == 0s);
+}
+
+TEST_CASE("cluster session: doctor names no server if all are well", "[ctl]")
+{
+    Session at;
+    at.world.host = "redis-worker-1";
+    const auto found = ctl::check_workers(*at.session, store::Schema("p"),
+                                          ctl::WorkerData::catalogue, "of ");
+    REQUIRE(found.size() == 2);
+    CHECK(found[0].check == "of worker rights");
+    CHECK(found[1].check == "of worker writes");
 }
 
 TEST_CASE("a server that stops replying is given up", "[ctl]")

@@ -331,9 +331,10 @@ std::vector<Finding> check_primaries(RedisSession& cluster,
             // check_cluster() reports servers that are down.
         }
     }
-    // One row for all servers, if all are well.
+    // One row for all servers, if all are well. Their names may contain
+    // "worker", too.
     for (Finding& finding : ok) {
-        finding.check.erase(0, finding.check.find("worker"));
+        finding.check.erase(0, finding.check.rfind("worker"));
         finding.check.insert(0, which);
     }
     return wrong.empty() ? ok : wrong;
