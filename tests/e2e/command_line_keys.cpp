@@ -1,4 +1,5 @@
 // petstorectl key: lookup, filters, terminal output and backup.
+#include "chaos/fake_redis.h"
 #include "support/terminal.h"
 
 using namespace petstore::e2e;
@@ -441,4 +442,39 @@ TEST_CASE("command line: a minute limit above the day's is a warning")
     CHECK(warns({"--plan", "partner", "--per-minute", "9", "--per-day", "8"}));
     CHECK_FALSE(warns({"--plan", "partner", "--per-day", "8"}));
     CHECK_FALSE(warns({"--per-minute", "10", "--per-day", "10"}));
+}
+
+TEST_CASE("command line: a change made again warns once")
+{
+    RedisServer redis;
+    const auto key = create_key(redis);
+    const auto warnings = [&](const std::string& record, const Words& command) {
+        // Another write is faster than the command's first one.
+        auto forward = forward_to(redis);
+        bool raced = false;
+        const FakeRedis fake([&](const Words& words) {
+            if (words[0].rfind("EVAL", 0) == 0
+                && std::find(words.begin(), words.end(), record) != words.end()
+                && !std::exchange(raced, true)) {
+                redis.command({"HSET", record, "epoch", "9000"});
+            }
+            return forward(words);
+        });
+        const auto output = ctl(fake.url(), command);
+        INFO(output.err);
+        CHECK(output.code == 0);
+        CHECK(raced);
+        return split(output.err, '\n');
+    };
+    const auto of_key = warnings(
+        redis.command({"KEYS", "petstore:key:*"}).items.at(0).text,
+        {"key", "set", key.id, "--plan", "partner", "--expires", "2020-01-01"});
+    REQUIRE(of_key.size() == 3);
+    CHECK(contains(of_key[0], "defines the plan partner"));
+    CHECK(contains(of_key[1], "the key has expired"));
+    const auto of_account =
+        warnings("petstore:account:" + key.account,
+                 {"account", "set", key.account, "--plan", "partner"});
+    CHECK(contains(of_account.at(0), "defines the plan partner"));
+    CHECK_FALSE(contains(of_account.at(1), "defines the plan partner"));
 }

@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <unistd.h>
+#include <utility>
 
 #include "../../api/administration_json.h"
 #include "../../store/accounts/account_administration.h"
@@ -25,12 +26,6 @@ void report_account(Context& context, const store::KeyServers& servers,
     const auto usage = context.await(
         store::read_usage(servers, record.id, api::UsagePeriod::none()));
     print_json(Json::parse(api::account_json(record, usage.last_used)));
-}
-
-void check_account(const api::AccountRecord& record,
-                   const api::PlanTable& plans)
-{
-    check_plan(plans.plan_in_force({}, record), plans, "account");
 }
 
 // What of a change of its account's plan and numbers a key does not follow;
@@ -104,7 +99,10 @@ void create_account(Context& context, const AccountOptions& options)
     const auto servers = context.keys(Access::change);
     api::AccountRecord record;
     options.apply(record);
-    check_account(record, context.plans());
+    const auto plans = context.plans();
+    const auto plan = plans.plan_in_force({}, record);
+    check_numbers(plan, plans);
+    warn_of_plan(plan, plans, "account");
     record.id = store::new_id();
     record.created = context.now(servers);
     record = context.await(store::create_account(servers, record));
@@ -125,11 +123,17 @@ void set_account(Context& context, const std::string& id,
     options.check();
     const auto servers = context.keys(Access::change);
     const auto plans = context.plans();
+    bool warned = false;
     const auto change = [&](api::AccountRecord& changed) {
         options.apply(changed);
         changed.implicit = false;
         if (options.plan.any()) {
-            check_account(changed, plans);
+            const auto plan = plans.plan_in_force({}, changed);
+            check_numbers(plan, plans);
+            // A change may be tried several times.
+            if (!std::exchange(warned, true)) {
+                warn_of_plan(plan, plans, "account");
+            }
         }
     };
     const auto record =

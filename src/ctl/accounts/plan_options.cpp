@@ -89,13 +89,17 @@ void PlanOptions::apply(api::OwnPlan& own) const
     set_number(per_month, "--per-month", own.per_month);
 }
 
-void check_plan(const api::PlanInForce& plan, const api::PlanTable& plans,
-                const char* what)
+void check_numbers(const api::PlanInForce& plan, const api::PlanTable& plans)
 {
     if (plans.needs_numbers(plan.plan) && (!plan.per_minute || !plan.per_day)) {
         throw UsageError(
             "the plan enterprise needs --per-minute and --per-day");
     }
+}
+
+void warn_of_plan(const api::PlanInForce& plan, const api::PlanTable& plans,
+                  const char* what)
+{
     const std::string name(plan.plan);
     const bool known_plan = plans.knows(name);
     if (!known_plan) {

@@ -27,10 +27,12 @@ struct PlanOptions {
     void apply(api::OwnPlan& own) const;
 };
 
-// Checks what is in force for a key or an account, `what`. Throws UsageError if
-// it would have no limits, and warns about surprising values.
-void check_plan(const api::PlanInForce& plan, const api::PlanTable& plans,
-                const char* what);
+// What is in force for a key or an account, `what`. Throws UsageError if it
+// would have no limits.
+void check_numbers(const api::PlanInForce& plan, const api::PlanTable& plans);
+// Warns about surprising values.
+void warn_of_plan(const api::PlanInForce& plan, const api::PlanTable& plans,
+                  const char* what);
 
 // A label as an option. Throws UsageError.
 void check_label(const std::string& label);

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <unistd.h>
+#include <utility>
 
 #include "../../store/keys/key_administration.h"
 #include "../accounts/account_name.h"
@@ -42,12 +43,21 @@ void set(Context& context, const std::string& id, const KeyOptions& options)
     const api::UnixTime now = context.now(servers);
     const auto plans = context.plans();
     const auto account = shown_key(context, servers, id).account;
+    bool warned = false;
     const auto change = [&](api::KeyRecord& changed) {
         options.apply(changed, now);
+        const bool first = !std::exchange(warned, true);
         if (options.plan.any()) {
-            check_plan(plans.plan_in_force(changed, account), plans, "key");
+            const auto plan = plans.plan_in_force(changed, account);
+            check_numbers(plan, plans);
+            // A change may be tried several times.
+            if (first) {
+                warn_of_plan(plan, plans, "key");
+            }
         }
-        check_expiry(changed, now);
+        if (first) {
+            warn_of_expiry(changed, now);
+        }
     };
     context.await(store::update_key(servers, id, change));
     report_key(context, servers, id, "Key " + id + " is changed.");

@@ -163,8 +163,10 @@ ShownKey issue(Context& context, const store::KeyServers& servers,
         account.id = store::new_id();
     }
     record.account = account.id;
-    check_plan(plans.plan_in_force(record, account), plans, "key");
-    check_expiry(record, record.created);
+    const auto plan = plans.plan_in_force(record, account);
+    check_numbers(plan, plans);
+    warn_of_plan(plan, plans, "key");
+    warn_of_expiry(record, record.created);
     return issued;
 }
 

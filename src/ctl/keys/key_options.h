@@ -30,6 +30,6 @@ api::UnixTime moment_option(const char* name, const std::string& value,
                             api::UnixTime now);
 
 // Warns about a key that has expired.
-void check_expiry(const api::KeyRecord& record, api::UnixTime now);
+void warn_of_expiry(const api::KeyRecord& record, api::UnixTime now);
 
 }  // namespace petstore::ctl
