@@ -17,7 +17,7 @@ namespace petstore::ctl {
 
 namespace {
 
-struct PlanOptions {
+struct NewPlan {
     std::string name;
     std::string per_minute;
     std::string per_day;
@@ -34,7 +34,7 @@ std::int64_t plan_number(const char* option, const std::string& text)
     return *number;
 }
 
-api::Limits limits_of(const PlanOptions& options)
+api::Limits limits_of(const NewPlan& options)
 {
     if (!api::may_name_plan(options.name)) {
         throw UsageError(
@@ -69,7 +69,7 @@ Json json_of(std::string_view name, const store::KnownPlan& plan)
         api::plan_json(name, plan.limits, to_string(plan.source)));
 }
 
-void set_plan(Context& context, const PlanOptions& options)
+void set_plan(Context& context, const NewPlan& options)
 {
     const api::Limits limits = limits_of(options);
     const auto servers = context.keys(Access::change);
@@ -149,7 +149,7 @@ void add_plan_commands(CLI::App& app, Action& action)
     plan.require_subcommand(1);
 
     CLI::App* command = plan.add_subcommand("set", "Add or replace a plan");
-    const auto options = std::make_shared<PlanOptions>();
+    const auto options = std::make_shared<NewPlan>();
     command->add_option("NAME", options->name, "Name of the plan")->required();
     command->add_option("--per-minute", options->per_minute, "Limit per minute")
         ->type_name("N")
