@@ -21,7 +21,7 @@ using redis::ConnectionError;
 // The payload of one TLS record. The server cannot read a partly sent record,
 // so a write of at most one record is all or nothing.
 constexpr std::size_t kMaxRecord = 16 * 1024;
-constexpr std::size_t kReadSize = 32 * 1024;
+constexpr std::size_t kTlsReadSize = 32 * 1024;
 
 bool is_ip_address(const std::string& name) noexcept
 {
@@ -63,7 +63,7 @@ TlsStream::TlsStream(SSL_CTX* context,
     }
     SSL_set_bio(ssl_.get(), received_, to_send_);
     SSL_set_connect_state(ssl_.get());
-    input_.resize(kReadSize);
+    input_.resize(kTlsReadSize);
 }
 
 void TlsStream::expect_name(const std::string& name, std::string shown)
@@ -151,7 +151,7 @@ std::size_t TlsStream::write(std::string_view bytes)
 
 std::optional<std::size_t> TlsStream::read(char* buffer, std::size_t size)
 {
-    const int limit = static_cast<int>(std::min(size, kReadSize));
+    const int limit = static_cast<int>(std::min(size, kTlsReadSize));
     for (;;) {
         ERR_clear_error();
         const int got = SSL_read(ssl_.get(), buffer, limit);
