@@ -8,22 +8,13 @@
 #include <unistd.h>
 
 #include "../api/build_version.h"
-#include "accounts/account_commands.h"
-#include "accounts/usage_command.h"
 #include "command_line/command_line.h"
+#include "command_line/commands.h"
 #include "command_line/context.h"
-#include "doctor/doctor.h"
 #include "exit.h"
-#include "keys/key_commands.h"
-#include "move/limits_commands.h"
-#include "move/move_command.h"
-#include "pets/cache_commands.h"
-#include "pets/pet_commands.h"
-#include "plans/plan_commands.h"
 #include "terminal/escape.h"
 #include "terminal/output.h"
 #include "terminal/terminal_stream.h"
-#include "upgrade/upgrade_command.h"
 
 namespace petstore::ctl {
 

@@ -89,8 +89,9 @@ void confirm_account_deletion(Context& context,
 
 }  // namespace
 
-void create_account(Context& context, const AccountOptions& options)
+void create_account(Context& context, const NewAccount& account)
 {
+    const AccountOptions& options = account.options;
     options.check();
     if (options.external_id == "none") {
         throw UsageError(
@@ -114,9 +115,10 @@ void create_account(Context& context, const AccountOptions& options)
     }
 }
 
-void set_account(Context& context, const std::string& id,
-                 const AccountOptions& options)
+void set_account(Context& context, const AccountChange& change)
 {
+    const std::string id = resolve(context, change.account);
+    const AccountOptions& options = change.options;
     if (!options.any()) {
         throw UsageError("nothing to set: see petstorectl account set --help");
     }
@@ -124,7 +126,7 @@ void set_account(Context& context, const std::string& id,
     const auto servers = context.keys(Access::change);
     const auto plans = context.plans();
     bool warned = false;
-    const auto change = [&](api::AccountRecord& changed) {
+    const auto apply = [&](api::AccountRecord& changed) {
         options.apply(changed);
         changed.implicit = false;
         if (options.plan.any()) {
@@ -137,16 +139,17 @@ void set_account(Context& context, const std::string& id,
         }
     };
     const auto record =
-        context.await(store::update_account(servers, {id, ""}, change));
+        context.await(store::update_account(servers, {id, ""}, apply));
     report_account(context, servers, record, "Account " + id + " is changed.");
     if (options.plan.any()) {
         name_unaffected(context, servers, id, options.plan);
     }
 }
 
-void set_account_disabled(Context& context, const std::string& id,
+void set_account_disabled(Context& context, const NamedAccount& account,
                           bool disabled)
 {
+    const std::string id = resolve(context, account);
     const auto servers = context.keys(Access::change);
     const auto record = context.await(store::update_account(
         servers, {id, ""},
@@ -157,10 +160,11 @@ void set_account_disabled(Context& context, const std::string& id,
             + (disabled ? " is disabled, with all its keys." : " is enabled."));
 }
 
-void delete_account(Context& context, const std::string& id, bool sure)
+void delete_account(Context& context, const AccountDeletion& deletion)
 {
+    const std::string id = resolve(context, deletion.account);
     const auto servers = context.keys(Access::change);
-    if (!sure && is_terminal(STDIN_FILENO)) {
+    if (!deletion.sure && is_terminal(STDIN_FILENO)) {
         confirm_account_deletion(context, servers, id);
     }
     context.await(store::delete_account(servers, {id, ""}));
@@ -171,8 +175,9 @@ void delete_account(Context& context, const std::string& id, bool sure)
     }
 }
 
-void unban_account(Context& context, const std::string& id)
+void unban_account(Context& context, const NamedAccount& account)
 {
+    const std::string id = resolve(context, account);
     const auto servers = context.keys(Access::change);
     context.await(store::find_account(servers, {id, ""}));
     const bool was_banned = context.await(store::unban_account(servers, id));
@@ -184,8 +189,9 @@ void unban_account(Context& context, const std::string& id)
     }
 }
 
-void reset_account(Context& context, const std::string& id)
+void reset_account(Context& context, const NamedAccount& account)
 {
+    const std::string id = resolve(context, account);
     const auto servers = context.keys(Access::change);
     context.await(store::reset_account(servers, {id, ""}));
     if (context.json()) {

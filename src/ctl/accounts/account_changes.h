@@ -3,25 +3,50 @@
 #include <string>
 
 #include "../command_line/context.h"
+#include "account_name.h"
 #include "account_options.h"
 
 namespace petstore::ctl {
 
-// The commands that change accounts. `id` names one.
+// The commands that change accounts.
 
-void create_account(Context& context, const AccountOptions& options);
+struct NewAccount {
+    AccountOptions options;
+
+    void add_to(CLI::App& command) { options.add_to(command, "--external-id"); }
+};
+void create_account(Context& context, const NewAccount& account);
 
 // Names the account's keys that the change does not reach.
-void set_account(Context& context, const std::string& id,
-                 const AccountOptions& options);
+struct AccountChange {
+    NamedAccount account;
+    AccountOptions options;
 
-void set_account_disabled(Context& context, const std::string& id,
+    void add_to(CLI::App& command)
+    {
+        account.add_to(command);
+        options.add_to(command, "--new-external-id");
+    }
+};
+void set_account(Context& context, const AccountChange& change);
+
+void set_account_disabled(Context& context, const NamedAccount& account,
                           bool disabled);
 
 // Asks for confirmation on a terminal, unless `sure`.
-void delete_account(Context& context, const std::string& id, bool sure);
+struct AccountDeletion {
+    NamedAccount account;
+    bool sure = false;
 
-void unban_account(Context& context, const std::string& id);
-void reset_account(Context& context, const std::string& id);
+    void add_to(CLI::App& command)
+    {
+        account.add_to(command);
+        command.add_flag("-y,--yes,--force", sure, "Do not ask");
+    }
+};
+void delete_account(Context& context, const AccountDeletion& deletion);
+
+void unban_account(Context& context, const NamedAccount& account);
+void reset_account(Context& context, const NamedAccount& account);
 
 }  // namespace petstore::ctl

@@ -67,8 +67,9 @@ void list_accounts(Context& context, const AccountFilter& filter)
     fail_if_damaged(damaged);
 }
 
-void show_account(Context& context, const std::string& id)
+void show_account(Context& context, const NamedAccount& account)
 {
+    const std::string id = resolve(context, account);
     const auto servers = context.keys(Access::read);
     const auto usage =
         context.await(store::read_usage(servers, id, api::UsagePeriod::none()));

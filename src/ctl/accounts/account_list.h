@@ -5,6 +5,7 @@
 #include <string>
 
 #include "../command_line/context.h"
+#include "account_name.h"
 
 namespace petstore::ctl {
 
@@ -18,6 +19,6 @@ struct AccountFilter {
 };
 
 void list_accounts(Context& context, const AccountFilter& filter);
-void show_account(Context& context, const std::string& id);
+void show_account(Context& context, const NamedAccount& account);
 
 }  // namespace petstore::ctl

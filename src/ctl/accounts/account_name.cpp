@@ -18,7 +18,7 @@ CLI::Option* add_external_id(CLI::App& command, std::string& external_id,
 
 }  // namespace
 
-void NamedAccount::add_argument(CLI::App& command)
+void NamedAccount::add_to(CLI::App& command)
 {
     auto* const argument = command.add_option("ID", id, "Id of the account");
     add_external_id(command, external_id, "The account with this external id")

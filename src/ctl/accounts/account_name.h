@@ -19,7 +19,7 @@ struct NamedAccount : store::AccountName {
     }
 
     // As the argument ID, or as the option --account.
-    void add_argument(CLI::App& command);
+    void add_to(CLI::App& command);
     void add_option(CLI::App& command, const char* what);
 };
 

@@ -1,11 +1,10 @@
-#include "usage_command.h"
-
 #include <algorithm>
 #include <memory>
 #include <unistd.h>
 #include <vector>
 
 #include "../../store/accounts/usage_administration.h"
+#include "../command_line/commands.h"
 #include "../exit.h"
 #include "../terminal/output.h"
 #include "../terminal/terminal.h"
@@ -139,30 +138,23 @@ private:
     const UsageReportOf of_;
 };
 
-// Before a connection to Redis.
-void check(const UsageOptions& options, bool json)
+void show_usage(Context& context, const UsageOptions& options)
 {
+    // Before a connection to Redis.
     options.percent();
     options.check_period();
-    if (options.csv && json) {
+    if (options.csv && context.json()) {
         throw UsageError("--csv excludes --json");
     }
+    Usage(context, options).run();
 }
 
 }  // namespace
 
 void add_usage_command(CLI::App& app, Action& action)
 {
-    CLI::App* const command = app.add_subcommand(
-        "usage", "Show what accounts have used, by day or month");
-    const auto options = std::make_shared<UsageOptions>();
-    options->add_to(*command);
-    command->callback([&action, options] {
-        action = [options](Context& context) {
-            check(*options, context.json());
-            Usage(context, *options).run();
-        };
-    });
+    add_command(app, "usage", "Show what accounts have used, by day or month",
+                action, show_usage);
 }
 
 }  // namespace petstore::ctl

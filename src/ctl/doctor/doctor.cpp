@@ -1,10 +1,9 @@
-#include "doctor.h"
-
 #include <iterator>
 #include <string>
 #include <vector>
 
 #include "../accounts/store_format.h"
+#include "../command_line/commands.h"
 #include "../exit.h"
 #include "../redis/redis_error.h"
 #include "../redis/server_connect.h"
@@ -199,8 +198,8 @@ void run_checks(Context& context)
 
 void add_doctor_command(CLI::App& app, Action& action)
 {
-    app.add_subcommand("doctor", "Check Redis and report what to change")
-        ->callback([&action] { action = run_checks; });
+    add_command(app, "doctor", "Check Redis and report what to change", action,
+                run_checks);
 }
 
 }  // namespace petstore::ctl

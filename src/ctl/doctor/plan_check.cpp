@@ -4,7 +4,7 @@
 #include <string>
 
 #include "../exit.h"
-#include "../plans/plan_commands.h"
+#include "../plans/plan_problems.h"
 #include "../redis/server_connect.h"
 #include "../terminal/output.h"
 

@@ -213,11 +213,11 @@ void export_keys(Context& context)
     gaps.fail_if_any();
 }
 
-void restore_keys(Context& context, const std::string& file)
+void restore_keys(Context& context, const KeyRestore& options)
 {
     const auto servers = context.keys(Access::change);
     const Interruption interruption;
-    Backup backup = read_backup(file, interruption);
+    Backup backup = read_backup(options.file, interruption);
     backup.complete(context.now(servers));
     std::uint64_t restored = 0;
     std::uint64_t unchanged = 0;

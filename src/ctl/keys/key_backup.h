@@ -1,5 +1,6 @@
 #pragma once
 
+#include <CLI/CLI.hpp>
 #include <string>
 
 #include "../command_line/context.h"
@@ -10,8 +11,16 @@ namespace petstore::ctl {
 // instead of the key.
 void export_keys(Context& context);
 
-// `key restore`: adds the keys of such a file that do not exist. "-" is
-// standard input.
-void restore_keys(Context& context, const std::string& file);
+struct KeyRestore {
+    std::string file;
+
+    void add_to(CLI::App& command)
+    {
+        command.add_option("FILE", file, "- is standard input")->required();
+    }
+};
+
+// `key restore`: adds the keys of such a file that do not exist.
+void restore_keys(Context& context, const KeyRestore& options);
 
 }  // namespace petstore::ctl

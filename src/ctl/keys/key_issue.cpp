@@ -147,15 +147,15 @@ public:
 // A key with the options' properties, and its account: the one named, or a new
 // one, which the store will give plan, numbers and label of the key.
 ShownKey issue(Context& context, const store::KeyServers& servers,
-               const api::PlanTable& plans, const KeyOptions& options,
-               const NamedAccount& name)
+               const api::PlanTable& plans, const NewKey& key)
 {
+    const NamedAccount& name = key.account;
     ShownKey issued;
     api::KeyRecord& record = issued.key.record;
     api::AccountRecord& account = issued.account;
     record.id = store::new_id();
     record.created = context.now(servers);
-    options.apply(record, record.created);
+    key.options.apply(record, record.created);
     if (name.given()) {
         account = context.await(store::find_account(servers, name));
     } else {
@@ -188,13 +188,13 @@ store::StoredKey begin(Context& context, const store::KeyServers& servers,
 
 }  // namespace
 
-void create_key(Context& context, const KeyOptions& options,
-                const NamedAccount& account)
+void create_key(Context& context, const NewKey& key)
 {
-    options.check();
+    const NamedAccount& account = key.account;
+    key.options.check();
     const auto servers = context.keys(Access::change);
     const auto plans = context.plans();
-    auto issued = issue(context, servers, plans, options, account);
+    auto issued = issue(context, servers, plans, key);
     const std::string secret =
         store::give_secret(issued.key, context.schema().prefix());
 
@@ -217,21 +217,21 @@ void create_key(Context& context, const KeyOptions& options,
     }
 }
 
-void import_key(Context& context, const KeyOptions& options,
-                const NamedAccount& account, const std::string& secret_argument,
-                const std::string& sha256)
+void import_key(Context& context, const ImportedKey& imported)
 {
-    options.check();
+    const auto& secret = imported.secret;
+    const NamedAccount& account = imported.key.account;
+    imported.key.options.check();
     store::StoredKey sent;
-    if (!sha256.empty()) {
-        sent.digest = digest_option(sha256);
+    if (!secret.sha256.empty()) {
+        sent.digest = digest_option(secret.sha256);
     } else {
-        store::set_secret(sent, checked_secret(context, secret_argument));
+        store::set_secret(sent, checked_secret(context, secret.secret));
     }
 
     const auto servers = context.keys(Access::change);
     const auto plans = context.plans();
-    auto issued = issue(context, servers, plans, options, account);
+    auto issued = issue(context, servers, plans, imported.key);
     issued.key.digest = sent.digest;
     issued.key.record.last4 = sent.record.last4;
     issued.key =
@@ -246,14 +246,13 @@ void import_key(Context& context, const KeyOptions& options,
     }
 }
 
-void find_key(Context& context, const std::string& secret_argument,
-              const std::string& sha256)
+void find_key(Context& context, const Secret& secret)
 {
     api::Digest digest;
-    if (!sha256.empty()) {
-        digest = digest_option(sha256);
+    if (!secret.sha256.empty()) {
+        digest = digest_option(secret.sha256);
     } else {
-        digest = api::sha256(checked_secret(context, secret_argument));
+        digest = api::sha256(checked_secret(context, secret.secret));
     }
     const auto servers = context.keys(Access::read);
     const auto key = context.await(store::find_optional(servers, digest));
@@ -268,10 +267,21 @@ void find_key(Context& context, const std::string& secret_argument,
     }
 }
 
-void rotate_key(Context& context, const std::string& id,
-                const std::string& grace)
+void KeyRotation::add_to(CLI::App& command)
 {
-    const auto seconds = api::parse_duration(grace);
+    key.add_to(command, "Id of the old key");
+    command
+        .add_option(
+            "--grace", grace,
+            "How long the old key still works: 90s, 15m, 24h, 7d; 0 ends it now")
+        ->type_name("DURATION")
+        ->capture_default_str();
+}
+
+void rotate_key(Context& context, const KeyRotation& options)
+{
+    const std::string& id = options.key.id;
+    const auto seconds = api::parse_duration(options.grace);
     if (!seconds || *seconds < 0 || *seconds > api::kMaxGrace) {
         throw UsageError(
             "--grace must be a duration like 90s, 15m, 24h or 7d, at most 3650d");

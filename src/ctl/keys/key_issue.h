@@ -2,7 +2,6 @@
 
 #include <string>
 
-#include "../accounts/account_name.h"
 #include "../command_line/context.h"
 #include "key_options.h"
 
@@ -11,21 +10,29 @@ namespace petstore::ctl {
 // The commands that create a key: `key create`, `key import` and `key rotate`.
 // Also `key find`, which accepts a key like `key import`.
 
-// In `account`, or in a new one if that is not given.
-void create_key(Context& context, const KeyOptions& options,
-                const NamedAccount& account);
+void create_key(Context& context, const NewKey& key);
 
-// `secret` is the key, or "-" to read it from standard input. It is ignored if
-// `sha256`, the digest of the key in hexadecimal, is given.
-void import_key(Context& context, const KeyOptions& options,
-                const NamedAccount& account, const std::string& secret,
-                const std::string& sha256);
+struct ImportedKey {
+    Secret secret;
+    NewKey key;
 
-// Prints the id of a key. The arguments are like those of import_key().
-void find_key(Context& context, const std::string& secret,
-              const std::string& sha256);
+    void add_to(CLI::App& command)
+    {
+        secret.add_to(command);
+        key.add_to(command);
+    }
+};
+void import_key(Context& context, const ImportedKey& imported);
 
-void rotate_key(Context& context, const std::string& id,
-                const std::string& grace);
+// Prints the id of a key.
+void find_key(Context& context, const Secret& secret);
+
+struct KeyRotation {
+    KeyId key;
+    std::string grace = "24h";
+
+    void add_to(CLI::App& command);
+};
+void rotate_key(Context& context, const KeyRotation& options);
 
 }  // namespace petstore::ctl

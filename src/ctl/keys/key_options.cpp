@@ -1,6 +1,7 @@
 #include "key_options.h"
 
 #include "../../api/date.h"
+#include "../command_line/values.h"
 #include "../exit.h"
 #include "../terminal/output.h"
 
@@ -55,6 +56,26 @@ void KeyOptions::apply(api::KeyRecord& record, api::UnixTime now) const
                 + " names of 1 to 64 lower-case letters, digits and \":._-\", separated by commas");
         }
     }
+}
+
+void NewKey::add_to(CLI::App& command)
+{
+    account.add_option(
+        command,
+        "The account that gets the key; without it, a new one, which has the plan and the numbers");
+    options.add_to(command);
+}
+
+void Secret::add_to(CLI::App& command)
+{
+    CLI::Option* const key = command.add_option(
+        "KEY", secret,
+        "The key; - reads it from standard input, where other users of this machine cannot see it");
+    refuse_empty(command
+                     .add_option("--sha256", sha256,
+                                 "SHA-256 of the key, instead of the key")
+                     ->type_name("HEX")
+                     ->excludes(key));
 }
 
 api::UnixTime moment_option(const char* name, const std::string& value,

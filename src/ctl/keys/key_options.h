@@ -5,6 +5,7 @@
 #include <string>
 
 #include "../../api/key.h"
+#include "../accounts/account_name.h"
 #include "../accounts/plan_options.h"
 
 namespace petstore::ctl {
@@ -23,6 +24,31 @@ struct KeyOptions {
     // Throw UsageError for an invalid value. `now`: for durations.
     void apply(api::KeyRecord& record, api::UnixTime now) const;
     void check() const;
+};
+
+// What a new key is given.
+struct NewKey {
+    KeyOptions options;
+    NamedAccount account;  // a new one if it is not given
+
+    void add_to(CLI::App& command);
+};
+
+// KEY, or its digest in its place.
+struct Secret {
+    std::string secret = "-";  // from standard input
+    std::string sha256;
+
+    void add_to(CLI::App& command);
+};
+
+struct KeyId {
+    std::string id;
+
+    void add_to(CLI::App& command, const char* help = "Id of the key")
+    {
+        command.add_option("ID", id, help)->required();
+    }
 };
 
 // The value of an option for a date. Throws UsageError.

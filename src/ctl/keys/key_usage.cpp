@@ -32,8 +32,9 @@ std::vector<std::string> window_row(std::string name,
 
 }  // namespace
 
-void unban_key(Context& context, const std::string& id)
+void unban_key(Context& context, const KeyId& key)
 {
+    const std::string& id = key.id;
     const auto servers = context.keys(Access::change);
     const std::string account =
         context.await(store::find_key(servers, id)).record.account;
@@ -48,11 +49,11 @@ void unban_key(Context& context, const std::string& id)
     }
 }
 
-void show_key_usage(Context& context, const std::string& id)
+void show_key_usage(Context& context, const KeyId& key)
 {
     const auto servers = context.keys(Access::read);
     const auto plans = context.plans();
-    const auto record = context.await(store::find_key(servers, id)).record;
+    const auto record = context.await(store::find_key(servers, key.id)).record;
     const auto used = context.await(
         store::read_usage(servers, record.account, api::UsagePeriod::none()));
     const auto plan = plans.plan_in_force(record, used.account);

@@ -1,15 +1,13 @@
 #pragma once
 
-#include <string>
-
 #include "../command_line/context.h"
+#include "key_options.h"
 
 namespace petstore::ctl {
 
-// The commands on a key's account: `key unban` and `key usage`. `id` is that of
-// the key.
+// The commands on a key's account: `key unban` and `key usage`.
 
-void unban_key(Context& context, const std::string& id);
-void show_key_usage(Context& context, const std::string& id);
+void unban_key(Context& context, const KeyId& key);
+void show_key_usage(Context& context, const KeyId& key);
 
 }  // namespace petstore::ctl

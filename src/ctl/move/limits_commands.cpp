@@ -1,8 +1,6 @@
-#include "limits_commands.h"
-
 #include <functional>
-#include <memory>
 
+#include "../command_line/commands.h"
 #include "../exit.h"
 #include "../terminal/output.h"
 
@@ -32,36 +30,44 @@ void run(Context& context, const Move& move, const char* done)
     }
 }
 
-CLI::App& add(CLI::App& limits, const char* name, const char* help,
-              Action& action, const Move& move, const char* done)
+struct MoveOut {
+    bool emptied = false;
+
+    void add_to(CLI::App& command)
+    {
+        command.add_flag(
+            "--emptied", emptied,
+            "The Redis of --limit-redis had the limits, but has lost its data");
+    }
+};
+
+void move_out(Context& context, const MoveOut& options)
 {
-    CLI::App& command = *limits.add_subcommand(name, help);
-    command.callback([&action, move, done] {
-        action = [move, done](Context& context) { run(context, move, done); };
-    });
-    return command;
+    run(
+        context,
+        [&](LimitsPlace& place) { return place.move_out(options.emptied); },
+        "The limits are on the Redis of --limit-redis");
+}
+
+void move_back(Context& context)
+{
+    run(context, std::mem_fn(&LimitsPlace::move_back),
+        "The limits are on the main Redis");
 }
 
 }  // namespace
 
 void add_limits_commands(CLI::App& app, Action& action)
 {
-    CLI::App& limits = *app.add_subcommand(
-        "limits", "The Redis that has the counters and bans");
-    limits.require_subcommand(1);
-    const auto emptied = std::make_shared<bool>(false);
-    add(
+    CLI::App& limits =
+        add_group(app, "limits", "The Redis that has the counters and bans");
+    add_command(
         limits, "move",
         "Move counters and bans from the main Redis to that of --limit-redis",
-        action,
-        [emptied](LimitsPlace& place) { return place.move_out(*emptied); },
-        "The limits are on the Redis of --limit-redis")
-        .add_flag(
-            "--emptied", *emptied,
-            "The Redis of --limit-redis had the limits, but has lost its data");
-    add(limits, "return", "Move counters and bans back to the main Redis",
-        action, std::mem_fn(&LimitsPlace::move_back),
-        "The limits are on the main Redis");
+        action, move_out);
+    add_command(limits, "return",
+                "Move counters and bans back to the main Redis", action,
+                move_back);
 }
 
 }  // namespace petstore::ctl

@@ -1,5 +1,4 @@
-#include "move_command.h"
-
+#include "../command_line/commands.h"
 #include "../command_line/values.h"
 #include "../exit.h"
 #include "../terminal/output.h"
@@ -42,16 +41,16 @@ void move_store(Context& context)
 
 void add_move_command(CLI::App& app, GlobalOptions& options, Action& action)
 {
-    CLI::App* command = app.add_subcommand(
-        "move", "Move the whole store to another Redis or a Cluster");
+    CLI::App& command = add_command(
+        app, "move", "Move the whole store to another Redis or a Cluster",
+        action, move_store);
     refuse_empty(
-        command->add_option("--to", options.target,
-                            "The other Redis, in any form that --redis takes"))
+        command.add_option("--to", options.target,
+                           "The other Redis, in any form that --redis takes"))
         ->required();
-    command->add_option(
+    command.add_option(
         "--to-password-file", options.target_password_file,
         "As --password-file, for the other Redis; else that of --password-file");
-    command->callback([&action] { action = move_store; });
 }
 
 }  // namespace petstore::ctl

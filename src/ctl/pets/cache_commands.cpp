@@ -1,6 +1,5 @@
-#include "cache_commands.h"
-
 #include "../../store/pets/pet_commands.h"
+#include "../command_line/commands.h"
 #include "../terminal/output.h"
 
 namespace petstore::ctl {
@@ -31,13 +30,11 @@ void clear(Context& context)
 
 void add_cache_commands(CLI::App& app, Action& action)
 {
-    CLI::App& cache = *app.add_subcommand("cache", "Caches of the workers");
-    cache.require_subcommand(1);
-    cache
-        .add_subcommand(
-            "clear",
-            "Clear the pet caches of all workers, after data were restored or edited in Redis")
-        ->callback([&action] { action = clear; });
+    CLI::App& cache = add_group(app, "cache", "Caches of the workers");
+    add_command(
+        cache, "clear",
+        "Clear the pet caches of all workers, after data were restored or edited in Redis",
+        action, clear);
 }
 
 }  // namespace petstore::ctl

@@ -1,10 +1,7 @@
-#include "pet_commands.h"
-
-#include <memory>
-
+#include "../../store/pets/pet_commands.h"
 #include "../../api/pet.h"
 #include "../../api/text.h"
-#include "../../store/pets/pet_commands.h"
+#include "../command_line/commands.h"
 #include "../exit.h"
 #include "../terminal/output.h"
 #include "pet_export.h"
@@ -14,9 +11,21 @@ namespace petstore::ctl {
 
 namespace {
 
-void set_status(Context& context, const std::string& id_text,
-                const std::string& status_text)
+struct StatusChange {
+    std::string id;
+    std::string status;
+
+    void add_to(CLI::App& command)
+    {
+        command.add_option("ID", id, "Id of the pet")->required();
+        command.add_option("STATUS", status, "available, pending or sold")
+            ->required();
+    }
+};
+
+void set_status(Context& context, const StatusChange& change)
 {
+    const auto& [id_text, status_text] = change;
     const auto id = api::parse_int64(id_text);
     if (!id || *id < 1) {
         throw UsageError("ID must be the number of a pet");
@@ -46,43 +55,13 @@ void set_status(Context& context, const std::string& id_text,
 
 void add_pet_commands(CLI::App& app, Action& action)
 {
-    CLI::App& pet = *app.add_subcommand("pet", "Pets");
-    pet.require_subcommand(1);
-
-    CLI::App* command = pet.add_subcommand(
-        "import", "Create a pet for each line of a file of NDJSON");
-    const auto source = std::make_shared<std::string>();
-    command->add_option("FILE", *source, "- is standard input")->required();
-    const auto keep_ids = std::make_shared<bool>(false);
-    command->add_flag(
-        "--keep-ids", *keep_ids,
-        "Give the pets the ids of the file, which must ascend; the catalogue must be empty");
-    command->callback([&action, source, keep_ids] {
-        action = [source, keep_ids](Context& context) {
-            import_pets(context, *source, *keep_ids);
-        };
-    });
-
-    command =
-        pet.add_subcommand("export", "Write all pets as NDJSON, ids ascending");
-    const auto target = std::make_shared<std::string>("-");
-    command->add_option("FILE", *target, "- is standard output")
-        ->capture_default_str();
-    command->callback([&action, target] {
-        action = [target](Context& context) { export_pets(context, *target); };
-    });
-
-    command = pet.add_subcommand("set-status", "Change the status of a pet");
-    const auto id = std::make_shared<std::string>();
-    const auto status = std::make_shared<std::string>();
-    command->add_option("ID", *id, "Id of the pet")->required();
-    command->add_option("STATUS", *status, "available, pending or sold")
-        ->required();
-    command->callback([&action, id, status] {
-        action = [id, status](Context& context) {
-            set_status(context, *id, *status);
-        };
-    });
+    CLI::App& pet = add_group(app, "pet", "Pets");
+    add_command(pet, "import", "Create a pet for each line of a file of NDJSON",
+                action, import_pets);
+    add_command(pet, "export", "Write all pets as NDJSON, ids ascending",
+                action, export_pets);
+    add_command(pet, "set-status", "Change the status of a pet", action,
+                set_status);
 }
 
 }  // namespace petstore::ctl

@@ -219,9 +219,9 @@ private:
 
 }  // namespace
 
-void export_pets(Context& context, const std::string& file)
+void export_pets(Context& context, const PetExport& options)
 {
-    Output out(file);
+    Output out(options.file);
     Exporter(context, out).run();
 }
 

@@ -304,11 +304,11 @@ private:
 
 }  // namespace
 
-void import_pets(Context& context, const std::string& file, bool keep_ids)
+void import_pets(Context& context, const PetImport& options)
 {
-    LineReader lines(file);
+    LineReader lines(options.file);
     Import import(context.pets(Access::change), context.schema(), lines,
-                  keep_ids);
+                  options.keep_ids);
     import.run();
     if (context.json()) {
         print_json({{"imported", import.imported()}});

@@ -1,7 +1,6 @@
-#include "plan_commands.h"
+#include "plan_problems.h"
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -9,6 +8,7 @@
 #include "../../api/administration_json.h"
 #include "../../api/text.h"
 #include "../../store/plans/plan_administration.h"
+#include "../command_line/commands.h"
 #include "../command_line/values.h"
 #include "../exit.h"
 #include "../terminal/output.h"
@@ -17,11 +17,35 @@ namespace petstore::ctl {
 
 namespace {
 
-struct NewPlan {
+struct PlanName {
     std::string name;
+
+    void add_to(CLI::App& command)
+    {
+        command.add_option("NAME", name, "Name of the plan")->required();
+    }
+};
+
+struct NewPlan : PlanName {
     std::string per_minute;
     std::string per_day;
     std::string per_month;  // empty: none
+
+    void add_to(CLI::App& command)
+    {
+        PlanName::add_to(command);
+        command.add_option("--per-minute", per_minute, "Limit per minute")
+            ->type_name("N")
+            ->required();
+        command.add_option("--per-day", per_day, "Limit per day")
+            ->type_name("N")
+            ->required();
+        refuse_empty(
+            command
+                .add_option("--per-month", per_month,
+                            "Limit per calendar month in UTC; none if omitted")
+                ->type_name("N"));
+    }
 };
 
 std::int64_t plan_number(const char* option, const std::string& text)
@@ -108,8 +132,9 @@ void list_plans(Context& context)
     print_table(rows);
 }
 
-void delete_plan(Context& context, const std::string& name)
+void delete_plan(Context& context, const PlanName& plan)
 {
+    const std::string& name = plan.name;
     const auto servers = context.keys(Access::change);
     context.await(store::remove_plan(servers, name));
     if (context.json()) {
@@ -144,39 +169,14 @@ std::vector<std::string> plan_problems(const store::KnownPlans& plans)
 
 void add_plan_commands(CLI::App& app, Action& action)
 {
-    CLI::App& plan =
-        *app.add_subcommand("plan", "Plans in Redis, for all hosts");
-    plan.require_subcommand(1);
-
-    CLI::App* command = plan.add_subcommand("set", "Add or replace a plan");
-    const auto options = std::make_shared<NewPlan>();
-    command->add_option("NAME", options->name, "Name of the plan")->required();
-    command->add_option("--per-minute", options->per_minute, "Limit per minute")
-        ->type_name("N")
-        ->required();
-    command->add_option("--per-day", options->per_day, "Limit per day")
-        ->type_name("N")
-        ->required();
-    refuse_empty(
-        command
-            ->add_option("--per-month", options->per_month,
-                         "Limit per calendar month in UTC; none if omitted")
-            ->type_name("N"));
-    command->callback([&action, options] {
-        action = [options](Context& context) { set_plan(context, *options); };
-    });
-
-    command = plan.add_subcommand(
-        "list", "List all plans: in Redis, of nginx.conf and built-in");
-    command->alias("ls");
-    command->callback([&action] { action = list_plans; });
-
-    command = plan.add_subcommand("delete", "Delete a plan from Redis");
-    const auto name = std::make_shared<std::string>();
-    command->add_option("NAME", *name, "Name of the plan")->required();
-    command->callback([&action, name] {
-        action = [name](Context& context) { delete_plan(context, *name); };
-    });
+    CLI::App& plan = add_group(app, "plan", "Plans in Redis, for all hosts");
+    add_command(plan, "set", "Add or replace a plan", action, set_plan);
+    add_command(plan, "list",
+                "List all plans: in Redis, of nginx.conf and built-in", action,
+                list_plans)
+        .alias("ls");
+    add_command(plan, "delete", "Delete a plan from Redis", action,
+                delete_plan);
 }
 
 }  // namespace petstore::ctl

@@ -1,5 +1,4 @@
-#include "upgrade_command.h"
-
+#include "../command_line/commands.h"
 #include "../exit.h"
 #include "../terminal/output.h"
 #include "store_upgrade.h"
@@ -45,10 +44,10 @@ void upgrade_store(Context& context)
 
 void add_upgrade_command(CLI::App& app, Action& action)
 {
-    app.add_subcommand(
-           "upgrade",
-           "Convert a store of format 1, while nginx is stopped on all hosts")
-        ->callback([&action] { action = upgrade_store; });
+    add_command(
+        app, "upgrade",
+        "Convert a store of format 1, while nginx is stopped on all hosts",
+        action, upgrade_store);
 }
 
 }  // namespace petstore::ctl
