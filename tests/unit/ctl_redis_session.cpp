@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "ctl/doctor/worker_check.h"
+#include "ctl/doctor/checks.h"
 #include "ctl/exit.h"
 #include "ctl/redis/await.h"
 #include "ctl/redis/cluster_nodes.h"

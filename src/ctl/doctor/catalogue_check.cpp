@@ -1,4 +1,4 @@
-#include "catalogue_check.h"
+#include "checks.h"
 
 #include <algorithm>
 #include <optional>
@@ -7,7 +7,6 @@
 #include "../../api/text.h"
 #include "../../redis/hash_slot.h"
 #include "../../store/pets/pet_commands.h"
-#include "../exit.h"
 
 namespace petstore::ctl {
 

@@ -1,12 +1,10 @@
-#include "cluster_check.h"
+#include "checks.h"
 
 #include <iterator>
 #include <utility>
 
 #include "../../redis/hash_slot.h"
 #include "../../redis/info.h"
-#include "../exit.h"
-#include "server_check.h"
 
 namespace petstore::ctl {
 

@@ -8,12 +8,7 @@
 #include "../redis/redis_error.h"
 #include "../redis/server_connect.h"
 #include "../terminal/output.h"
-#include "catalogue_check.h"
-#include "cluster_check.h"
-#include "finding_table.h"
-#include "plan_check.h"
-#include "server_check.h"
-#include "worker_check.h"
+#include "checks.h"
 
 namespace petstore::ctl {
 

@@ -1,4 +1,4 @@
-#include "finding_table.h"
+#include "checks.h"
 
 #include <algorithm>
 #include <iostream>

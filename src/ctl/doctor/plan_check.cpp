@@ -1,8 +1,9 @@
-#include "plan_check.h"
+#include "checks.h"
 
 #include <set>
 #include <string>
 
+#include "../command_line/context.h"
 #include "../exit.h"
 #include "../plans/plan_problems.h"
 #include "../redis/server_connect.h"

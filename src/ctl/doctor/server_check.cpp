@@ -1,4 +1,4 @@
-#include "server_check.h"
+#include "checks.h"
 
 #include <chrono>
 #include <cstdio>
@@ -8,7 +8,6 @@
 
 #include "../../api/text.h"
 #include "../../redis/info.h"
-#include "../exit.h"
 #include "../redis/redis_error.h"
 #include "durability.h"
 

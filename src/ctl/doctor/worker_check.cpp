@@ -1,4 +1,4 @@
-#include "worker_check.h"
+#include "checks.h"
 
 #include <algorithm>
 #include <optional>
@@ -7,7 +7,6 @@
 #include "../../redis/error_table.h"
 #include "../../redis/hash_slot.h"
 #include "../../store/accounts/limit_commands.h"
-#include "../exit.h"
 
 namespace petstore::ctl {
 
