@@ -108,12 +108,6 @@ void AccountMover::find_on(RedisSession& redis, Found& found)
 // not completed, unless the state is renamed and will get its name back.
 void AccountMover::remove_stale(const Found& here, const Found& there)
 {
-    std::size_t sent = 0;
-    const auto receive = [&] {
-        for (; sent > 0; --sent) {
-            destination_.receive();
-        }
-    };
     Ids candidates = there.counted;
     candidates.insert(there.renamed.begin(), there.renamed.end());
     for (const std::string& id : candidates) {
@@ -128,11 +122,11 @@ void AccountMover::remove_stale(const Found& here, const Found& there)
             remove.key(schema_.moving_state(id));
         }
         destination_.send(remove);
-        if (++sent == kAccountsAtOnce) {
-            receive();
+        if (destination_.due() == kAccountsAtOnce) {
+            destination_.receive_all();
         }
     }
-    receive();
+    destination_.receive_all();
 }
 
 void AccountMover::move(const std::vector<std::string>& accounts)
@@ -144,17 +138,16 @@ void AccountMover::move(const std::vector<std::string>& accounts)
         source_.send(take);
     }
     std::vector<redis::Command> states;
-    std::size_t sent = 0;
     for (const std::string& id : accounts) {
-        sent += copy(id, source_.receive(), states);
+        copy(id, source_.receive(), states);
     }
-    receive_copies(sent);
+    receive_copies();
     // Only once all else is stored: the next move takes an account whose state
     // is here for copied, and deletes the rest of it at the source.
     for (const redis::Command& state : states) {
         destination_.send(state);
     }
-    receive_copies(states.size());
+    receive_copies();
     for (const std::string& id : accounts) {
         redis::Command remove("DEL");
         remove.key(schema_.moving_state(id));
@@ -162,14 +155,12 @@ void AccountMover::move(const std::vector<std::string>& accounts)
         append_usage_keys(id, remove);
         source_.send(remove);
     }
-    for (std::size_t i = 0; i < accounts.size(); ++i) {
-        source_.receive();
-    }
+    source_.receive_all();
 }
 
-void AccountMover::receive_copies(std::size_t sent)
+void AccountMover::receive_copies()
 {
-    for (; sent > 0; --sent) {
+    while (destination_.due() > 0) {
         destination_.receive_naming_key();
     }
 }
@@ -192,11 +183,9 @@ void AccountMover::refuse_damaged(const std::string& account,
         + " is damaged: it holds another type; repair it, then run the command again");
 }
 
-// Sends all but the state, which it adds to `states`. Returns the number of
-// commands sent.
-std::size_t AccountMover::copy(const std::string& account,
-                               const redis::Reply& taken,
-                               std::vector<redis::Command>& states)
+// Sends all but the state, which it adds to `states`.
+void AccountMover::copy(const std::string& account, const redis::Reply& taken,
+                        std::vector<redis::Command>& states)
 {
     refuse_damaged(account, taken);
     if (taken.size() != kUsageOfMonths + 2 * months_.size()) {
@@ -206,7 +195,7 @@ std::size_t AccountMover::copy(const std::string& account,
     // else was copied before its state, or is over.
     const bool keep = taken[kRenamedNow].integer() == 0;
     if (keep && copied_.count(account) != 0) {
-        return 0;
+        return;
     }
     std::vector<redis::Command> rest;
     const auto put = [&](std::vector<redis::Command>& commands,
@@ -233,13 +222,12 @@ std::size_t AccountMover::copy(const std::string& account,
     for (const redis::Command& command : rest) {
         destination_.send(command);
     }
-    return rest.size() + copy_usage(account, taken);
+    copy_usage(account, taken);
 }
 
-std::size_t AccountMover::copy_usage(const std::string& account,
-                                     const redis::Reply& taken)
+void AccountMover::copy_usage(const std::string& account,
+                              const redis::Reply& taken)
 {
-    std::size_t sent = 0;
     for (std::size_t i = 0; i < months_.size(); ++i) {
         const redis::Reply& fields = taken[kUsageOfMonths + 2 * i];
         if (fields.size() == 0) {
@@ -259,9 +247,7 @@ std::size_t AccountMover::copy_usage(const std::string& account,
             expires > 0
                 ? redis::Command("PEXPIREAT").key(name).arg(expires)
                 : redis::Command("PEXPIRE").key(name).arg(kKeepSeconds * 1000));
-        sent += 2;
     }
-    return sent;
 }
 
 // Those of take_account.lua.

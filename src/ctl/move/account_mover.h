@@ -45,13 +45,12 @@ private:
     void find_on(RedisSession& redis, Found& found);
     void remove_stale(const Found& here, const Found& there);
     void move(const std::vector<std::string>& accounts);
-    std::size_t copy(const std::string& account, const redis::Reply& taken,
-                     std::vector<redis::Command>& states);
-    void receive_copies(std::size_t sent);
+    void copy(const std::string& account, const redis::Reply& taken,
+              std::vector<redis::Command>& states);
+    void receive_copies();
     void refuse_damaged(const std::string& account,
                         const redis::Reply& taken) const;
-    std::size_t copy_usage(const std::string& account,
-                           const redis::Reply& taken);
+    void copy_usage(const std::string& account, const redis::Reply& taken);
     void name_keys(const std::string& account, redis::Command& command) const;
     void append_usage_keys(const std::string& account,
                            redis::Command& command) const;

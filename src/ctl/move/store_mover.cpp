@@ -168,22 +168,13 @@ void StoreMover::empty_destination()
 
 void StoreMover::remove(const Names& names)
 {
-    std::size_t waiting = 0;
     for (const std::string& name : names) {
         destination_.send(redis::Command("DEL").key(name));
-        if (++waiting == kKeysAtOnce) {
-            receive(waiting);
+        if (destination_.due() == kKeysAtOnce) {
+            destination_.receive_all();
         }
     }
-    receive(waiting);
-}
-
-// Receives the destination's replies to all commands that wait for one.
-void StoreMover::receive(std::size_t& waiting)
-{
-    for (; waiting > 0; --waiting) {
-        destination_.receive();
-    }
+    destination_.receive_all();
 }
 
 void StoreMover::copy(const Names& names)
@@ -205,7 +196,6 @@ void StoreMover::copy_batch(const Names& names)
         source_.send(redis::Command("PEXPIRETIME").key(name));
         source_.send(redis::Command("DUMP").key(name));
     }
-    std::size_t copies = 0;
     for (const std::string& name : names) {
         const std::int64_t expires = source_.receive().integer();
         const redis::Reply& value = source_.receive();
@@ -221,9 +211,8 @@ void StoreMover::copy_batch(const Names& names)
             restore.arg("ABSTTL");
         }
         destination_.send(restore);
-        ++copies;
     }
-    receive(copies);
+    destination_.receive_all();
 }
 
 // In pieces: with many keys, the hash is too large for one reply.

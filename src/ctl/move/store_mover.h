@@ -55,7 +55,6 @@ private:
     void find_on(RedisSession& redis, Content& found) const;
     void empty_destination();
     void remove(const Names& names);
-    void receive(std::size_t& waiting);
     void copy(const Names& names);
     void copy_batch(const Names& names);
     void copy_index(const std::string& name);

@@ -133,6 +133,13 @@ const redis::Reply& RedisSession::receive()
     return reply;
 }
 
+void RedisSession::receive_all()
+{
+    while (due() > 0) {
+        receive();
+    }
+}
+
 void RedisSession::check(const redis::Reply& reply) const
 {
     if (!reply.is_error()) {

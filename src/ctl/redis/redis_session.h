@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <exception>
 #include <functional>
 #include <list>
@@ -34,7 +35,6 @@ public:
     RedisSession& operator=(const RedisSession&) = delete;
 
     redis::Link& link() noexcept { return *link_; }
-    Pump& pump() noexcept { return pump_; }
 
     // Pipelining: any number of send(), then as many receive(). A reply is
     // valid until the next call.
@@ -43,6 +43,10 @@ public:
 
     // The same, but the error for a key of another type names the key.
     const redis::Reply& receive_naming_key();
+
+    // How many replies are due. Receives all of them, for their errors.
+    std::size_t due() const noexcept { return due_.size(); }
+    void receive_all();
 
     const redis::Reply& call(const redis::Command& command)
     {

@@ -121,12 +121,13 @@ void RecordUpgrade::name_plans(const Batch& accounts)
         for (const Key& key : account->keys) {
             if (!account->exists && key.valid && !key.names_plan
                 && !follows(key.record, account->record)) {
-                send(redis::Command("HSET").key(key.name).arg("plan").arg(
-                    key.record.plan));
+                redis_.send(
+                    redis::Command("HSET").key(key.name).arg("plan").arg(
+                        key.record.plan));
             }
         }
     }
-    receive_all();
+    redis_.receive_all();
 }
 
 void RecordUpgrade::write_indexes(const Batch& accounts)
@@ -145,7 +146,7 @@ void RecordUpgrade::write_indexes(const Batch& accounts)
             }
         }
         if (has_ids) {
-            send(ids);
+            redis_.send(ids);
         }
         if (!account->exists) {
             index.arg(account->record.id).arg(account->record.created);
@@ -153,9 +154,9 @@ void RecordUpgrade::write_indexes(const Batch& accounts)
         }
     }
     if (any) {
-        send(index);
+        redis_.send(index);
     }
-    receive_all();
+    redis_.receive_all();
 }
 
 void RecordUpgrade::write_accounts(const Batch& accounts)
@@ -167,9 +168,9 @@ void RecordUpgrade::write_accounts(const Batch& accounts)
         auto write = store::AccountCommands(schema_).write(account->record,
                                                            std::nullopt);
         write.use_script_text();
-        send(write);
+        redis_.send(write);
     }
-    receive_all();
+    redis_.receive_all();
 }
 
 void RecordUpgrade::remove_plans(const Batch& accounts)
@@ -177,28 +178,15 @@ void RecordUpgrade::remove_plans(const Batch& accounts)
     for (const Account* const account : accounts) {
         for (const Key& key : account->keys) {
             if (key.valid && follows(key.record, account->record)) {
-                send(redis::Command("HDEL")
-                         .key(key.name)
-                         .arg("plan")
-                         .arg("per_minute")
-                         .arg("per_day"));
+                redis_.send(redis::Command("HDEL")
+                                .key(key.name)
+                                .arg("plan")
+                                .arg("per_minute")
+                                .arg("per_day"));
             }
         }
     }
-    receive_all();
-}
-
-void RecordUpgrade::send(const redis::Command& command)
-{
-    redis_.send(command);
-    ++due_;
-}
-
-void RecordUpgrade::receive_all()
-{
-    for (; due_ > 0; --due_) {
-        redis_.receive();
-    }
+    redis_.receive_all();
 }
 
 }  // namespace petstore::ctl

@@ -60,14 +60,11 @@ private:
     void write_indexes(const Batch& accounts);
     void write_accounts(const Batch& accounts);
     void remove_plans(const Batch& accounts);
-    void send(const redis::Command& command);
-    void receive_all();
 
     RedisSession& redis_;
     const store::Schema& schema_;
     Accounts accounts_;
     std::size_t keys_ = 0;
-    std::size_t due_ = 0;  // replies
     std::vector<std::string> damaged_;
 };
 
