@@ -4,7 +4,6 @@
 
 #include "../../api/plan.h"
 #include "../../api/usage.h"
-#include "../../redis/scan.h"
 #include "../../store/scripts.h"
 #include "../exit.h"
 
@@ -74,32 +73,19 @@ void AccountMover::name_months()
 AccountMover::Found AccountMover::find(RedisSession& redis)
 {
     Found found;
-    redis.each_server([&](RedisSession& server) { find_on(server, found); });
+    each_key(redis, schema_.account_pattern(), [&](std::string_view name) {
+        const auto key = schema_.parse_account_key(name);
+        if (key && key->suffix == "state") {
+            found.states.emplace(key->account);
+        } else if (key && key->suffix == "moving") {
+            found.renamed.emplace(key->account);
+        } else if (key && (key->suffix == "strikes" || key->suffix == "bans")) {
+            found.counted.emplace(key->account);
+        } else if (key && is_usage(key->suffix)) {
+            found.used.emplace(key->account);
+        }
+    });
     return found;
-}
-
-void AccountMover::find_on(RedisSession& redis, Found& found)
-{
-    auto scan = redis::Scan::of_keys(schema_.account_pattern());
-    while (!scan.done()) {
-        const redis::Reply* const names = scan.take(redis.call(scan.next()));
-        if (names == nullptr) {
-            throw Failure("unexpected reply of Redis to SCAN");
-        }
-        for (std::size_t i = 0; i < names->size(); ++i) {
-            const auto key = schema_.parse_account_key((*names)[i].text());
-            if (key && key->suffix == "state") {
-                found.states.emplace(key->account);
-            } else if (key && key->suffix == "moving") {
-                found.renamed.emplace(key->account);
-            } else if (key
-                       && (key->suffix == "strikes" || key->suffix == "bans")) {
-                found.counted.emplace(key->account);
-            } else if (key && is_usage(key->suffix)) {
-                found.used.emplace(key->account);
-            }
-        }
-    }
 }
 
 // Removes what interrupted moves left at the destination and the account no

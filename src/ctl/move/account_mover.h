@@ -42,7 +42,6 @@ private:
     };
     void name_months();
     Found find(RedisSession& redis);
-    void find_on(RedisSession& redis, Found& found);
     void remove_stale(const Found& here, const Found& there);
     void move(const std::vector<std::string>& accounts);
     void copy(const std::string& account, const redis::Reply& taken,

@@ -1,10 +1,8 @@
 #include "store_mover.h"
 
 #include <algorithm>
-#include <set>
 
 #include "../../api/text.h"
-#include "../../redis/scan.h"
 #include "../../store/random.h"
 #include "../../store/scripts.h"
 #include "../accounts/limits_marker.h"
@@ -117,18 +115,6 @@ void StoreMover::try_to_restore()
 
 StoreMover::Content StoreMover::find(RedisSession& redis) const
 {
-    Content found;
-    redis.each_server([&](RedisSession& server) { find_on(server, found); });
-    for (Names* names : {&found.catalogue, &found.records}) {
-        // A scan may find a key twice.
-        const std::set<std::string> once(names->begin(), names->end());
-        names->assign(once.begin(), once.end());
-    }
-    return found;
-}
-
-void StoreMover::find_on(RedisSession& redis, Content& found) const
-{
     // Of the Redis itself, copied in another way, or only for a while.
     const std::set<std::string, std::less<>> others = {
         schema_.limits_fence(), schema_.limits_marker(),
@@ -136,24 +122,17 @@ void StoreMover::find_on(RedisSession& redis, Content& found) const
         schema_.key_index(),    schema_.account_index()};
     const std::string accounts = schema_.prefix() + ":{";
     const std::string count = schema_.pet_count();
-    auto scan = redis::Scan::of_keys(schema_.prefix() + ":*");
-    while (!scan.done()) {
-        const redis::Reply* const names = scan.take(redis.call(scan.next()));
-        if (names == nullptr) {
-            throw Failure("unexpected reply of Redis to SCAN");
-        }
-        for (std::size_t i = 0; i < names->size(); ++i) {
-            const std::string_view name = (*names)[i].text();
-            if (begins_with(name, schema_.catalogue())) {
-                if (name != count) {
-                    found.catalogue.emplace_back(name);
-                }
-            } else if (!begins_with(name, accounts)
-                       && others.count(name) == 0) {
-                found.records.emplace_back(name);
+    Content found;
+    each_key(redis, schema_.prefix() + ":*", [&](std::string_view name) {
+        if (begins_with(name, schema_.catalogue())) {
+            if (name != count) {
+                found.catalogue.emplace(name);
             }
+        } else if (!begins_with(name, accounts) && others.count(name) == 0) {
+            found.records.emplace(name);
         }
-    }
+    });
+    return found;
 }
 
 // Removes what an interrupted move, or a move in the other direction, has left:
@@ -181,7 +160,7 @@ void StoreMover::copy(const Names& names)
 {
     Names batch;
     for (const std::string& name : names) {
-        batch.push_back(name);
+        batch.insert(name);
         if (batch.size() == kKeysAtOnce) {
             copy_batch(batch);
             batch.clear();
@@ -218,21 +197,17 @@ void StoreMover::copy_batch(const Names& names)
 // In pieces: with many keys, the hash is too large for one reply.
 void StoreMover::copy_index(const std::string& name)
 {
-    auto scan = redis::Scan::of_hash(name);
-    while (!scan.done()) {
-        const redis::Reply* const fields = scan.take(source_.call(scan.next()));
-        if (fields == nullptr) {
-            throw Failure("unexpected reply of Redis to HSCAN");
-        }
-        redis::Command set("HSET");
-        set.key(name);
-        for (std::size_t i = 0; i < fields->size(); ++i) {
-            set.own((*fields)[i].text());
-        }
-        if (fields->size() > 0) {
-            destination_.call(set);
-        }
-    }
+    read_all(source_, redis::Scan::of_hash(name),
+             [&](const redis::Reply& fields) {
+                 redis::Command set("HSET");
+                 set.key(name);
+                 for (std::size_t i = 0; i < fields.size(); ++i) {
+                     set.own(fields[i].text());
+                 }
+                 if (fields.size() > 0) {
+                     destination_.call(set);
+                 }
+             });
     // If its slot has moved meanwhile, the cursor meant nothing to the new
     // server.
     const auto size = [&](RedisSession& redis) {

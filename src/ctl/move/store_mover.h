@@ -2,8 +2,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <string>
-#include <vector>
 
 #include "../../store/schema.h"
 #include "../redis/redis_session.h"
@@ -40,7 +40,7 @@ public:
     Moved run();
 
 private:
-    using Names = std::vector<std::string>;
+    using Names = std::set<std::string>;
 
     // The names of the store's Redis keys, except those of the states of
     // accounts, and indexes.
@@ -52,7 +52,6 @@ private:
     bool begin();
     void try_to_restore();
     Content find(RedisSession& redis) const;
-    void find_on(RedisSession& redis, Content& found) const;
     void empty_destination();
     void remove(const Names& names);
     void copy(const Names& names);

@@ -236,4 +236,31 @@ api::UnixTime time_of(RedisSession& redis)
     return *time / 1000;
 }
 
+void read_all(RedisSession& redis, redis::Scan scan,
+              const std::function<void(const redis::Reply&)>& use)
+{
+    while (!scan.done()) {
+        const redis::Command command = scan.next();
+        const redis::Reply* const part = scan.take(redis.call(command));
+        if (part == nullptr) {
+            throw Failure("unexpected reply of Redis to "
+                          + std::string(command.argv().front()));
+        }
+        use(*part);
+    }
+}
+
+void each_key(RedisSession& redis, const std::string& pattern,
+              const std::function<void(std::string_view)>& use)
+{
+    redis.each_server([&](RedisSession& server) {
+        read_all(server, redis::Scan::of_keys(pattern),
+                 [&](const redis::Reply& names) {
+                     for (std::size_t i = 0; i < names.size(); ++i) {
+                         use(names[i].text());
+                     }
+                 });
+    });
+}
+
 }  // namespace petstore::ctl

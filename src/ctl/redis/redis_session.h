@@ -13,6 +13,7 @@
 #include "../../redis/command.h"
 #include "../../redis/link.h"
 #include "../../redis/reply_copy.h"
+#include "../../redis/scan.h"
 #include "../exit.h"
 #include "cluster.h"
 #include "pump.h"
@@ -111,5 +112,14 @@ private:
 
 // The server's clock. Throws Failure.
 api::UnixTime time_of(RedisSession& redis);
+
+// Calls `use` with each part of what the scan finds. Throws Failure.
+void read_all(RedisSession& redis, redis::Scan scan,
+              const std::function<void(const redis::Reply&)>& use);
+
+// Calls `use` with each Redis key that matches, on all servers; with some
+// twice. Throws Failure.
+void each_key(RedisSession& redis, const std::string& pattern,
+              const std::function<void(std::string_view)>& use);
 
 }  // namespace petstore::ctl

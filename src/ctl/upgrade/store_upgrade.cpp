@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "../../api/text.h"
-#include "../../redis/scan.h"
 #include "../../store/scripts.h"
 #include "../accounts/store_format.h"
 #include "../exit.h"
@@ -188,23 +187,19 @@ void StoreUpgrade::convert_states_on(RedisSession& server)
     const auto total = number_of_keys(server);
     Progress progress(total, "Redis key");
     std::uint64_t scanned = 0;
-    auto scan = redis::Scan::of_keys(schema_.prefix() + ":*");
-    Names states;
-    while (!scan.done()) {
+    const auto convert = [&](const redis::Reply& names) {
         check_interruption();
-        const redis::Reply* const names = scan.take(server.call(scan.next()));
-        if (names == nullptr) {
-            throw Failure("unexpected reply of Redis to SCAN");
-        }
-        for (std::size_t i = 0; i < names->size(); ++i) {
-            take((*names)[i].text(), states);
+        Names states;
+        for (std::size_t i = 0; i < names.size(); ++i) {
+            take(names[i].text(), states);
         }
         while (!states.empty()) {
             convert_batch(server, states);
         }
         scanned += static_cast<std::uint64_t>(redis::Scan::kCount);
         progress.update(scanned, scanned);
-    }
+    };
+    read_all(server, redis::Scan::of_keys(schema_.prefix() + ":*"), convert);
 }
 
 void StoreUpgrade::take(std::string_view name, Names& states)
