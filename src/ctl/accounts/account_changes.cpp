@@ -168,11 +168,8 @@ void delete_account(Context& context, const AccountDeletion& deletion)
         confirm_account_deletion(context, servers, id);
     }
     context.await(store::delete_account(servers, {id, ""}));
-    if (context.json()) {
-        print_json({{"id", id}, {"deleted", true}});
-    } else {
-        say("Account " + id + " is deleted.");
-    }
+    report(context.json(), {{"id", id}, {"deleted", true}},
+           "Account " + id + " is deleted.");
 }
 
 void unban_account(Context& context, const NamedAccount& account)
@@ -181,12 +178,9 @@ void unban_account(Context& context, const NamedAccount& account)
     const auto servers = context.keys(Access::change);
     context.await(store::find_account(servers, {id, ""}));
     const bool was_banned = context.await(store::unban_account(servers, id));
-    if (context.json()) {
-        print_json({{"id", id}, {"was_banned", was_banned}});
-    } else {
-        say(was_banned ? "The ban of account " + id + " is lifted."
-                       : "Account " + id + " was not banned.");
-    }
+    report(context.json(), {{"id", id}, {"was_banned", was_banned}},
+           was_banned ? "The ban of account " + id + " is lifted."
+                      : "Account " + id + " was not banned.");
 }
 
 void reset_account(Context& context, const NamedAccount& account)
@@ -194,11 +188,8 @@ void reset_account(Context& context, const NamedAccount& account)
     const std::string id = resolve(context, account);
     const auto servers = context.keys(Access::change);
     context.await(store::reset_account(servers, {id, ""}));
-    if (context.json()) {
-        print_json({{"id", id}, {"reset", true}});
-    } else {
-        say("The windows of account " + id + " are empty; its usage stays.");
-    }
+    report(context.json(), {{"id", id}, {"reset", true}},
+           "The windows of account " + id + " are empty; its usage stays.");
 }
 
 }  // namespace petstore::ctl

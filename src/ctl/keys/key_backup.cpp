@@ -270,12 +270,9 @@ void restore_keys(Context& context, const KeyRestore& options)
             count_text(refused, "problem")
             + " reported above; run the command again once that is solved");
     }
-    if (context.json()) {
-        print_json({{"restored", restored}, {"unchanged", unchanged}});
-    } else {
-        say(count_text(restored, "key") + " restored, "
-            + std::to_string(unchanged) + " existed already.");
-    }
+    report(context.json(), {{"restored", restored}, {"unchanged", unchanged}},
+           count_text(restored, "key") + " restored, "
+               + std::to_string(unchanged) + " existed already.");
 }
 
 }  // namespace petstore::ctl

@@ -143,11 +143,8 @@ void remove(Context& context, const KeyDeletion& deletion)
         confirm_deletion(context, servers, id);
     }
     context.await(store::remove_key(servers, id));
-    if (context.json()) {
-        print_json({{"id", id}, {"deleted", true}});
-    } else {
-        say("Key " + id + " is deleted.");
-    }
+    report(context.json(), {{"id", id}, {"deleted", true}},
+           "Key " + id + " is deleted.");
 }
 
 }  // namespace

@@ -40,13 +40,10 @@ void unban_key(Context& context, const KeyId& key)
         context.await(store::find_key(servers, id)).record.account;
     const bool was_banned =
         context.await(store::unban_account(servers, account));
-    if (context.json()) {
-        print_json(
-            {{"id", id}, {"account", account}, {"was_banned", was_banned}});
-    } else {
-        say(was_banned ? "The ban of account " + account + " is lifted."
-                       : "Account " + account + " was not banned.");
-    }
+    report(context.json(),
+           {{"id", id}, {"account", account}, {"was_banned", was_banned}},
+           was_banned ? "The ban of account " + account + " is lifted."
+                      : "Account " + account + " was not banned.");
 }
 
 void show_key_usage(Context& context, const KeyId& key)

@@ -22,12 +22,9 @@ void run(Context& context, const Move& move, const char* done)
                 + "; the limits may be only partly moved: run the command again",
             lost.kind());
     }
-    if (context.json()) {
-        print_json({{"accounts", accounts}});
-    } else {
-        say(std::string(done) + ": " + count_text(accounts, "account")
-            + (accounts == 1 ? " was moved." : " were moved."));
-    }
+    report(context.json(), {{"accounts", accounts}},
+           std::string(done) + ": " + count_text(accounts, "account")
+               + (accounts == 1 ? " was moved." : " were moved."));
 }
 
 struct MoveOut {

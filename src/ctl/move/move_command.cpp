@@ -24,17 +24,15 @@ void move_store(Context& context)
                 + "; the store may be only partly moved: run the command again",
             lost.kind());
     }
-    if (context.json()) {
-        print_json({{"accounts", moved.accounts},
-                    {"keys", moved.keys},
-                    {"pets", moved.pets}});
-    } else {
-        say("The store is on the Redis of --to: "
-            + count_text(moved.accounts, "account") + ", "
-            + count_text(moved.keys, "key") + " and "
-            + count_text(static_cast<std::uint64_t>(moved.pets), "pet")
-            + " were moved.");
-    }
+    report(context.json(),
+           {{"accounts", moved.accounts},
+            {"keys", moved.keys},
+            {"pets", moved.pets}},
+           "The store is on the Redis of --to: "
+               + count_text(moved.accounts, "account") + ", "
+               + count_text(moved.keys, "key") + " and "
+               + count_text(static_cast<std::uint64_t>(moved.pets), "pet")
+               + " were moved.");
 }
 
 }  // namespace

@@ -18,12 +18,9 @@ void clear(Context& context)
         !is_empty
         && context.pets(Access::change).run(commands.clear_caches()).integer()
                == 1;
-    if (context.json()) {
-        print_json({{"cleared", cleared}});
-    } else {
-        say(cleared ? "Workers read all pets again from their next request on."
-                    : "There are no pets in Redis, so none can be cached.");
-    }
+    report(context.json(), {{"cleared", cleared}},
+           cleared ? "Workers read all pets again from their next request on."
+                   : "There are no pets in Redis, so none can be cached.");
 }
 
 }  // namespace

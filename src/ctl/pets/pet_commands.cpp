@@ -42,13 +42,10 @@ void set_status(Context& context, const StatusChange& change)
     if (changed < 0) {
         throw Failure("there is no pet " + id_text, Failure::Kind::not_found);
     }
-    if (context.json()) {
-        print_json(
-            {{"id", *id}, {"status", status_text}, {"changed", changed == 1}});
-    } else {
-        say("Pet " + id_text + (changed == 1 ? " is now " : " was already ")
-            + status_text + ".");
-    }
+    report(context.json(),
+           {{"id", *id}, {"status", status_text}, {"changed", changed == 1}},
+           "Pet " + id_text + (changed == 1 ? " is now " : " was already ")
+               + status_text + ".");
 }
 
 }  // namespace

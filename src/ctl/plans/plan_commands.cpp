@@ -100,11 +100,9 @@ void set_plan(Context& context, const NewPlan& options)
     context.await(store::set_plan(servers, options.name, limits));
     warn_of_unreachable("minute", limits.minute, "day", limits.day);
     warn_of_unreachable("day", limits.day, "month", limits.month);
-    if (context.json()) {
-        print_json(json_of(options.name, {limits, store::PlanSource::redis}));
-    } else {
-        say("Plan " + options.name + " is set.");
-    }
+    report(context.json(),
+           json_of(options.name, {limits, store::PlanSource::redis}),
+           "Plan " + options.name + " is set.");
 }
 
 void list_plans(Context& context)
@@ -137,11 +135,8 @@ void delete_plan(Context& context, const PlanName& plan)
     const std::string& name = plan.name;
     const auto servers = context.keys(Access::change);
     context.await(store::remove_plan(servers, name));
-    if (context.json()) {
-        print_json({{"name", name}, {"deleted", true}});
-    } else {
-        say("Plan " + name + " is deleted from Redis.");
-    }
+    report(context.json(), {{"name", name}, {"deleted", true}},
+           "Plan " + name + " is deleted from Redis.");
 }
 
 }  // namespace

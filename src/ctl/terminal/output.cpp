@@ -73,6 +73,11 @@ void warn(std::string_view message)
     std::cerr << "petstorectl: warning: " << escaped(message) << '\n';
 }
 
+void report(bool json, const Json& data, std::string_view message)
+{
+    json ? print_json(data) : say(message);
+}
+
 void flush_output()
 {
     errno = 0;

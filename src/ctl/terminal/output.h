@@ -23,6 +23,9 @@ std::string one_line(const Json& value);
 void say(std::string_view message);
 void warn(std::string_view message);
 
+// The result of a change: `data` if the option --json is given, else `message`.
+void report(bool json, const Json& data, std::string_view message);
+
 // Throws Failure if output could not be written, as on a full disk.
 void flush_output();
 

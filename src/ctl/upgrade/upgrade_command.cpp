@@ -24,20 +24,19 @@ void upgrade_store(Context& context)
     for (const std::string& name : upgraded.damaged) {
         warn("the Redis key " + name + " is damaged and was left as it is");
     }
-    if (context.json()) {
-        print_json({{"upgraded", upgraded.any},
-                    {"accounts", upgraded.accounts},
-                    {"keys", upgraded.keys},
-                    {"pets", upgraded.pets}});
-    } else if (!upgraded.any) {
-        say("There is nothing to upgrade.");
-    } else {
-        say("The store has format 2: "
-            + count_text(upgraded.accounts, "account") + ", "
-            + count_text(upgraded.keys, "key") + " and "
-            + count_text(static_cast<std::uint64_t>(upgraded.pets), "pet")
-            + " were converted.");
-    }
+    report(
+        context.json(),
+        {{"upgraded", upgraded.any},
+         {"accounts", upgraded.accounts},
+         {"keys", upgraded.keys},
+         {"pets", upgraded.pets}},
+        upgraded.any
+            ? "The store has format 2: "
+                  + count_text(upgraded.accounts, "account") + ", "
+                  + count_text(upgraded.keys, "key") + " and "
+                  + count_text(static_cast<std::uint64_t>(upgraded.pets), "pet")
+                  + " were converted."
+            : "There is nothing to upgrade.");
 }
 
 }  // namespace
