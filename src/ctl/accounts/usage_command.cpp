@@ -1,8 +1,8 @@
 #include <algorithm>
-#include <memory>
 #include <unistd.h>
 #include <vector>
 
+#include "../../api/administration_json.h"
 #include "../../store/accounts/usage_administration.h"
 #include "../command_line/commands.h"
 #include "../exit.h"
@@ -63,8 +63,11 @@ private:
     void print_one(const std::string& id)
     {
         const auto usage = read(id);
-        context_.json() ? print_usage_json(of_, usage)
-                        : print_usage(of_, usage);
+        if (context_.json()) {
+            print_json(Json::parse(api::usage_json(usage, plans_, of_.period)));
+        } else {
+            print_usage(of_, usage);
+        }
     }
 
     // Reads all before it prints, so that an unknown id leaves no part of a
@@ -75,24 +78,23 @@ private:
         for (const std::string& id : ids) {
             usages.push_back(read(id));
         }
-        const auto report = make_report();
+        auto report = make_report();
         for (const auto& usage : usages) {
             if (!percent_ || is_over_now(usage)) {
-                report->add(usage);
+                report.add(usage);
             }
         }
-        report->finish();
+        report.finish();
     }
 
-    std::unique_ptr<UsageReport> make_report() const
+    UsageReport make_report() const
     {
-        if (options_.csv) {
-            return csv_report(of_);
-        }
-        if (context_.json()) {
-            return json_report(of_);
-        }
-        return percent_ ? over_report(of_, *percent_) : table_report(of_);
+        using Form = UsageReport::Form;
+        const Form form = options_.csv      ? Form::csv
+                          : context_.json() ? Form::json
+                          : percent_        ? Form::over
+                                            : Form::table;
+        return {of_, form, percent_.value_or(0)};
     }
 
     bool is_over_now(const api::AccountUsage& usage) const
@@ -118,15 +120,15 @@ private:
 
     void print_all()
     {
-        const auto report = make_report();
+        auto report = make_report();
         const auto damaged =
             each_account(context_, servers_, of_.period, !shows_progress(),
                          [&](const auto& usage) {
                              if (is_of_interest(usage)) {
-                                 report->add(usage);
+                                 report.add(usage);
                              }
                          });
-        report->finish();
+        report.finish();
         fail_if_damaged(damaged);
     }
 

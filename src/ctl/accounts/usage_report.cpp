@@ -33,95 +33,6 @@ api::UsageCount sum_of(const std::vector<api::UsageCount>& counts)
     return sum;
 }
 
-class Report : public UsageReport {
-public:
-    explicit Report(const UsageReportOf& of) : of_(of) {}
-
-protected:
-    api::PlanInForce plan(const api::AccountUsage& usage) const
-    {
-        return of_.plans.plan_in_force({}, usage.account);
-    }
-
-    const UsageReportOf of_;
-};
-
-class CsvReport final : public Report {
-public:
-    explicit CsvReport(const UsageReportOf& of) : Report(of)
-    {
-        const bool by_month = of.period.step == api::UsagePeriod::Step::month;
-        print_data(
-            csv_line({"account", "external_id", "label", "plan",
-                      by_month ? "month" : "date", "admitted", "denied"}));
-    }
-
-    void add(const api::AccountUsage& usage) override
-    {
-        const api::AccountRecord& account = usage.account;
-        for (const auto& count : api::usage_counts(usage, of_.period)) {
-            print_data(csv_line({account.id, account.external_id, account.label,
-                                 std::string(plan(usage).plan),
-                                 count_start(count, of_.period),
-                                 std::to_string(count.admitted),
-                                 std::to_string(count.denied)}));
-        }
-    }
-};
-
-class JsonReport final : public Report {
-public:
-    using Report::Report;
-
-    void add(const api::AccountUsage& usage) override
-    {
-        print_data(std::string(first_ ? "[" : ",") + '\n'
-                   + api::usage_json(usage, of_.plans, of_.period));
-        first_ = false;
-    }
-    void finish() override { print_data(first_ ? "[]" : "]"); }
-
-private:
-    bool first_ = true;
-};
-
-class TableReport final : public Report {
-public:
-    using Report::Report;
-
-    void add(const api::AccountUsage& usage) override
-    {
-        const api::AccountRecord& account = usage.account;
-        const api::PlanInForce plan = this->plan(usage);
-        const auto sum = sum_of(api::usage_counts(usage, of_.period));
-        Row row = {account.id,
-                   text_or_dash(account.external_id),
-                   plan_text(of_.plans, plan.plan),
-                   std::to_string(sum.admitted),
-                   std::to_string(sum.denied),
-                   "-",
-                   "-",
-                   "-",
-                   last_used_text(usage),
-                   account.label};
-        std::size_t column = kFirstWindow;
-        for (const auto& each : api::usage_windows(usage, plan.limits)) {
-            row[column++] = std::to_string(each.window.used) + '/'
-                            + std::to_string(each.window.limit);
-        }
-        rows_.push_back(std::move(row));
-    }
-
-    void finish() override { print_table(rows_); }
-
-private:
-    static constexpr std::size_t kFirstWindow = 5;
-
-    std::vector<Row> rows_ = {{"ACCOUNT", "EXTERNAL ID", "PLAN", "ADMITTED",
-                               "DENIED", "MINUTE", "DAY", "MONTH", "LAST USED",
-                               "LABEL"}};
-};
-
 Row usage_window_row(const api::UsageWindow& each)
 {
     const auto& [name, window] = each;
@@ -130,58 +41,101 @@ Row usage_window_row(const api::UsageWindow& each)
             api::iso_time(api::seconds_up(window.reset))};
 }
 
-class OverReport final : public Report {
-public:
-    OverReport(const UsageReportOf& of, int percent)
-        : Report(of), percent_(percent)
-    {}
-
-    void add(const api::AccountUsage& usage) override
-    {
-        const api::AccountRecord& account = usage.account;
-        const api::PlanInForce plan = this->plan(usage);
-        for (const auto& each : api::usage_windows(usage, plan.limits)) {
-            if (!api::reaches(each.window, percent_)) {
-                continue;
-            }
-            Row row = {account.id, text_or_dash(account.external_id),
-                       plan_text(of_.plans, plan.plan)};
-            const Row window = usage_window_row(each);
-            row.insert(row.end(), window.begin(), window.end());
-            row.push_back(account.label);
-            rows_.push_back(std::move(row));
-        }
-    }
-
-    void finish() override { print_table(rows_); }
-
-private:
-    const int percent_;
-    std::vector<Row> rows_ = {{"ACCOUNT", "EXTERNAL ID", "PLAN", "WINDOW",
-                               "USED", "LIMIT", "REMAINING", "RESETS",
-                               "LABEL"}};
-};
-
 }  // namespace
 
-std::unique_ptr<UsageReport> csv_report(const UsageReportOf& of)
+UsageReport::UsageReport(const UsageReportOf& of, Form form, int percent)
+    : of_(of), form_(form), percent_(percent)
 {
-    return std::make_unique<CsvReport>(of);
+    if (form == Form::csv) {
+        const bool by_month = of.period.step == api::UsagePeriod::Step::month;
+        print_data(
+            csv_line({"account", "external_id", "label", "plan",
+                      by_month ? "month" : "date", "admitted", "denied"}));
+    } else if (form == Form::table) {
+        rows_ = {{"ACCOUNT", "EXTERNAL ID", "PLAN", "ADMITTED", "DENIED",
+                  "MINUTE", "DAY", "MONTH", "LAST USED", "LABEL"}};
+    } else if (form == Form::over) {
+        rows_ = {{"ACCOUNT", "EXTERNAL ID", "PLAN", "WINDOW", "USED", "LIMIT",
+                  "REMAINING", "RESETS", "LABEL"}};
+    }
 }
 
-std::unique_ptr<UsageReport> json_report(const UsageReportOf& of)
+void UsageReport::add(const api::AccountUsage& usage)
 {
-    return std::make_unique<JsonReport>(of);
+    switch (form_) {
+    case Form::csv:
+        return print_csv(usage);
+    case Form::json:
+        return print_data(std::string(std::exchange(first_, false) ? "[" : ",")
+                          + '\n'
+                          + api::usage_json(usage, of_.plans, of_.period));
+    case Form::table:
+        return rows_.push_back(table_row(usage));
+    case Form::over:
+        return add_windows(usage);
+    }
 }
 
-std::unique_ptr<UsageReport> table_report(const UsageReportOf& of)
+void UsageReport::finish()
 {
-    return std::make_unique<TableReport>(of);
+    if (form_ == Form::json) {
+        print_data(first_ ? "[]" : "]");
+    } else if (form_ != Form::csv) {
+        print_table(rows_);
+    }
 }
 
-std::unique_ptr<UsageReport> over_report(const UsageReportOf& of, int percent)
+void UsageReport::print_csv(const api::AccountUsage& usage) const
 {
-    return std::make_unique<OverReport>(of, percent);
+    const api::AccountRecord& account = usage.account;
+    const api::PlanInForce plan = of_.plans.plan_in_force({}, account);
+    for (const auto& count : api::usage_counts(usage, of_.period)) {
+        print_data(csv_line(
+            {account.id, account.external_id, account.label,
+             std::string(plan.plan), count_start(count, of_.period),
+             std::to_string(count.admitted), std::to_string(count.denied)}));
+    }
+}
+
+UsageReport::Row UsageReport::table_row(const api::AccountUsage& usage) const
+{
+    constexpr std::size_t kFirstWindow = 5;
+    const api::AccountRecord& account = usage.account;
+    const api::PlanInForce plan = of_.plans.plan_in_force({}, account);
+    const auto sum = sum_of(api::usage_counts(usage, of_.period));
+    Row row = {account.id,
+               text_or_dash(account.external_id),
+               plan_text(of_.plans, plan.plan),
+               std::to_string(sum.admitted),
+               std::to_string(sum.denied),
+               "-",
+               "-",
+               "-",
+               last_used_text(usage),
+               account.label};
+    std::size_t column = kFirstWindow;
+    for (const auto& each : api::usage_windows(usage, plan.limits)) {
+        row[column++] = std::to_string(each.window.used) + '/'
+                        + std::to_string(each.window.limit);
+    }
+    return row;
+}
+
+void UsageReport::add_windows(const api::AccountUsage& usage)
+{
+    const api::AccountRecord& account = usage.account;
+    const api::PlanInForce plan = of_.plans.plan_in_force({}, account);
+    for (const auto& each : api::usage_windows(usage, plan.limits)) {
+        if (!api::reaches(each.window, percent_)) {
+            continue;
+        }
+        Row row = {account.id, text_or_dash(account.external_id),
+                   plan_text(of_.plans, plan.plan)};
+        const Row window = usage_window_row(each);
+        row.insert(row.end(), window.begin(), window.end());
+        row.push_back(account.label);
+        rows_.push_back(std::move(row));
+    }
 }
 
 void print_usage(const UsageReportOf& of, const api::AccountUsage& usage)
@@ -218,11 +172,6 @@ void print_usage(const UsageReportOf& of, const api::AccountUsage& usage)
         {"total", std::to_string(sum.admitted), std::to_string(sum.denied)});
     print_line("");
     print_table(rows);
-}
-
-void print_usage_json(const UsageReportOf& of, const api::AccountUsage& usage)
-{
-    print_json(Json::parse(api::usage_json(usage, of.plans, of.period)));
 }
 
 bool is_over(const api::PlanTable& plans, const api::AccountUsage& usage,

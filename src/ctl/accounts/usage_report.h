@@ -1,20 +1,12 @@
 #pragma once
 
-#include <memory>
-#include <optional>
+#include <string>
+#include <vector>
 
 #include "../../api/plan.h"
 #include "../../api/usage.h"
 
 namespace petstore::ctl {
-
-// Prints what accounts have used, one after the other.
-class UsageReport {
-public:
-    virtual ~UsageReport() = default;
-    virtual void add(const api::AccountUsage& usage) = 0;
-    virtual void finish() {}  // after the last one
-};
 
 // Reports borrow the plans.
 struct UsageReportOf {
@@ -22,16 +14,37 @@ struct UsageReportOf {
     api::UsagePeriod period;
 };
 
-std::unique_ptr<UsageReport> csv_report(const UsageReportOf& of);
-// An array, of one line per account.
-std::unique_ptr<UsageReport> json_report(const UsageReportOf& of);
-// For people: one line per account.
-std::unique_ptr<UsageReport> table_report(const UsageReportOf& of);
-// One line per window of which `percent` are used.
-std::unique_ptr<UsageReport> over_report(const UsageReportOf& of, int percent);
+// Prints what accounts have used, one after the other.
+class UsageReport {
+public:
+    enum class Form {
+        csv,
+        json,   // an array, of one line per account
+        table,  // for people: one line per account
+        over,   // one line per window of which `percent` are used
+    };
+
+    UsageReport(const UsageReportOf& of, Form form, int percent);
+
+    void add(const api::AccountUsage& usage);
+    void finish();  // after the last one
+
+private:
+    using Row = std::vector<std::string>;
+
+    void print_csv(const api::AccountUsage& usage) const;
+    Row table_row(const api::AccountUsage& usage) const;
+    void add_windows(const api::AccountUsage& usage);
+
+    const UsageReportOf of_;
+    const Form form_;
+    const int percent_;
+    bool first_ = true;
+    std::vector<Row> rows_;  // unless printed at once
+};
+
 // Of one account, with all counts.
 void print_usage(const UsageReportOf& of, const api::AccountUsage& usage);
-void print_usage_json(const UsageReportOf& of, const api::AccountUsage& usage);
 
 // Whether the account has used so much of one of its windows.
 bool is_over(const api::PlanTable& plans, const api::AccountUsage& usage,
