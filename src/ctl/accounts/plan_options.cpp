@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "../../api/admin_body.h"
-#include "../../api/text.h"
+#include "../command_line/values.h"
 #include "../command_line/words.h"
 #include "../exit.h"
 #include "../terminal/output.h"
@@ -16,37 +16,19 @@ namespace {
 void set_number(const std::optional<std::string>& option, const char* name,
                 std::optional<std::int64_t>& number)
 {
-    if (!option) {
-        return;
-    }
-    number.reset();
-    if (*option == "none") {
-        return;
-    }
-    number = api::parse_int64(*option);
-    if (!number || *number < 1 || *number > api::kMaxLimit) {
-        throw UsageError(std::string(name) + " must be a number from 1 to "
-                         + std::to_string(api::kMaxLimit) + ", or none");
+    if (option == "none") {
+        number.reset();
+    } else if (option) {
+        number = number_option(name, *option, api::kMaxLimit, ", or none");
     }
 }
 
-// A limit, unless only a plan that nobody defines could say it.
-std::optional<std::int64_t> known(bool known_plan,
-                                  const std::optional<std::int64_t>& own,
-                                  std::int64_t limit)
+void warn_of_larger(std::int64_t limit, const char* window,
+                    std::int64_t longer_limit, const char* longer)
 {
-    return (known_plan || own) && limit != 0 ? std::optional(limit)
-                                             : std::nullopt;
-}
-
-void warn_of_larger(const std::optional<std::int64_t>& limit,
-                    const char* window,
-                    const std::optional<std::int64_t>& longer_limit,
-                    const char* longer)
-{
-    if (limit && longer_limit && *limit > *longer_limit) {
-        warn("the limit of " + std::to_string(*limit) + " per " + window
-             + " exceeds that of " + std::to_string(*longer_limit) + " per "
+    if (longer_limit != 0 && limit > longer_limit) {
+        warn("the limit of " + std::to_string(limit) + " per " + window
+             + " exceeds that of " + std::to_string(longer_limit) + " per "
              + longer);
     }
 }
@@ -111,11 +93,20 @@ void warn_of_plan(const api::PlanInForce& plan, const api::PlanTable& plans,
                     ? ""
                     : ". Did you mean '" + std::string(meant) + "'?"));
     }
-    const auto minute = known(known_plan, plan.per_minute, plan.limits.minute);
-    const auto day = known(known_plan, plan.per_day, plan.limits.day);
-    const auto month = known(known_plan, plan.per_month, plan.limits.month);
-    warn_of_larger(minute, "minute", day, "day");
-    warn_of_larger(day, "day", month, "month");
+    // Not what only a plan that nobody defines could say.
+    const auto known = [&](const std::optional<std::int64_t>& own,
+                           std::int64_t limit) {
+        return known_plan || own ? limit : 0;
+    };
+    warn_of_limits({known(plan.per_minute, plan.limits.minute),
+                    known(plan.per_day, plan.limits.day),
+                    known(plan.per_month, plan.limits.month)});
+}
+
+void warn_of_limits(const api::Limits& limits)
+{
+    warn_of_larger(limits.minute, "minute", limits.day, "day");
+    warn_of_larger(limits.day, "day", limits.month, "month");
 }
 
 void check_label(const std::string& label)

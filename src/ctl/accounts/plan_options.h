@@ -34,6 +34,9 @@ void check_numbers(const api::PlanInForce& plan, const api::PlanTable& plans);
 void warn_of_plan(const api::PlanInForce& plan, const api::PlanTable& plans,
                   const char* what);
 
+// Warns about a limit that is larger than that of a longer window.
+void warn_of_limits(const api::Limits& limits);
+
 // A label as an option. Throws UsageError.
 void check_label(const std::string& label);
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "../../api/text.h"
 #include "../command_line/values.h"
 #include "../exit.h"
 
@@ -27,17 +26,6 @@ api::Day day_option(const char* name, const std::string& value,
             + " must be a date like 2026-11-25, a time like 2026-11-25T12:00:00Z, or a duration back from now like 30d");
     }
     return api::day_of(*moment);
-}
-
-std::int64_t number_option(const char* name, const std::string& value,
-                           std::int64_t most)
-{
-    const auto number = api::parse_int64(value);
-    if (!number || *number < 1 || *number > most) {
-        throw UsageError(std::string(name) + " must be a number from 1 to "
-                         + std::to_string(most));
-    }
-    return *number;
 }
 
 // The first of the last `count` days or months, of which `today` is in the last

@@ -1,8 +1,7 @@
 #include "values.h"
 
-#include <string>
-
 #include "../../api/account.h"
+#include "../../api/text.h"
 #include "../exit.h"
 
 namespace petstore::ctl {
@@ -35,6 +34,17 @@ CLI::Option* check_external_id(CLI::Option* option)
 {
     return check(option, api::is_external_id,
                  "must be 1 to 128 visible ASCII characters");
+}
+
+std::int64_t number_option(const char* name, const std::string& value,
+                           std::int64_t most, const char* others)
+{
+    const auto number = api::parse_int64(value);
+    if (!number || *number < 1 || *number > most) {
+        throw UsageError(std::string(name) + " must be a number from 1 to "
+                         + std::to_string(most) + others);
+    }
+    return *number;
 }
 
 }  // namespace petstore::ctl

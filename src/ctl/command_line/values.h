@@ -1,6 +1,8 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
+#include <string>
 
 namespace petstore::ctl {
 
@@ -10,5 +12,10 @@ CLI::Option* refuse_empty(CLI::Option* option);
 
 // Refuses what cannot be an external id. Returns `option`.
 CLI::Option* check_external_id(CLI::Option* option);
+
+// A number from 1 to `most`. Throws UsageError, whose message ends with
+// `others`.
+std::int64_t number_option(const char* name, const std::string& value,
+                           std::int64_t most, const char* others = "");
 
 }  // namespace petstore::ctl

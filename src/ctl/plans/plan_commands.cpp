@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "../../api/administration_json.h"
-#include "../../api/text.h"
 #include "../../store/plans/plan_administration.h"
+#include "../accounts/plan_options.h"
 #include "../command_line/commands.h"
 #include "../command_line/values.h"
 #include "../exit.h"
@@ -48,37 +48,20 @@ struct NewPlan : PlanName {
     }
 };
 
-std::int64_t plan_number(const char* option, const std::string& text)
-{
-    const auto number = api::parse_int64(text);
-    if (!number || *number < 1 || *number > api::kMaxLimit) {
-        throw UsageError(std::string(option) + " must be a number from 1 to "
-                         + std::to_string(api::kMaxLimit));
-    }
-    return *number;
-}
-
 api::Limits limits_of(const NewPlan& options)
 {
     if (!api::may_name_plan(options.name)) {
         throw UsageError(
             "NAME must be 1 to 32 lower-case letters, digits, \"_\" or \"-\", and neither none nor all");
     }
-    return {plan_number("--per-minute", options.per_minute),
-            plan_number("--per-day", options.per_day),
+    const auto number = [](const char* option, const std::string& value) {
+        return number_option(option, value, api::kMaxLimit);
+    };
+    return {number("--per-minute", options.per_minute),
+            number("--per-day", options.per_day),
             options.per_month.empty()
                 ? 0
-                : plan_number("--per-month", options.per_month)};
-}
-
-void warn_of_unreachable(const char* what, std::int64_t shorter,
-                         const char* longer_window, std::int64_t longer)
-{
-    if (longer != 0 && shorter > longer) {
-        warn("the limit of " + std::to_string(shorter) + " per " + what
-             + " exceeds that of " + std::to_string(longer) + " per "
-             + longer_window);
-    }
+                : number("--per-month", options.per_month)};
 }
 
 // Only the plan enterprise, if nothing defines it, has no limits.
@@ -98,8 +81,7 @@ void set_plan(Context& context, const NewPlan& options)
     const api::Limits limits = limits_of(options);
     const auto servers = context.keys(Access::change);
     context.await(store::set_plan(servers, options.name, limits));
-    warn_of_unreachable("minute", limits.minute, "day", limits.day);
-    warn_of_unreachable("day", limits.day, "month", limits.month);
+    warn_of_limits(limits);
     report(context.json(),
            json_of(options.name, {limits, store::PlanSource::redis}),
            "Plan " + options.name + " is set.");
