@@ -77,19 +77,21 @@ const std::string& checked_prefix(const std::string& prefix)
 }  // namespace
 
 Context::Context(const GlobalOptions& options)
-    : deployment_(checked_deployment(options.redis, "--redis")),
-      credentials_{options.user,
-                   password_in(options.password_file, "--password-file")},
+    : main_{"--redis",
+            checked_deployment(options.redis, "--redis"),
+            {options.user,
+             password_in(options.password_file, "--password-file")},
+            nullptr},
       schema_(checked_prefix(options.prefix)), json_(options.json)
 {
     limits_ = other(options.limit_redis, "--limit-redis",
                     options.limit_password_file, "--limit-password-file");
-    if (limits_ && limits_->deployment == deployment_) {
+    if (limits_ && limits_->deployment == main_.deployment) {
         limits_.reset();
     }
     target_ = other(options.target, "--to", options.target_password_file,
                     "--to-password-file");
-    if (deployment_.tls() || (limits_ && limits_->deployment.tls())
+    if (main_.deployment.tls() || (limits_ && limits_->deployment.tls())
         || (target_ && target_->deployment.tls())) {
         tls_.emplace(options.tls);
     } else if (options.tls.any()) {
@@ -98,7 +100,7 @@ Context::Context(const GlobalOptions& options)
     }
 }
 
-std::optional<Context::Other>
+std::optional<Context::Server>
 Context::other(const std::string& text, const std::string& option,
                const std::string& password_file,
                const std::string& file_option) const
@@ -107,49 +109,39 @@ Context::other(const std::string& text, const std::string& option,
         return std::nullopt;
     }
     auto deployment = checked_deployment(text, option);
-    return Other{
+    return Server{
         option,
         std::move(deployment),
-        {credentials_.user, password_file.empty()
-                                ? credentials_.password
-                                : password_in(password_file, file_option)},
+        {main_.credentials.user, password_file.empty()
+                                     ? main_.credentials.password
+                                     : password_in(password_file, file_option)},
         nullptr};
 }
 
-std::unique_ptr<RedisSession>
-Context::checked_connect(const redis::Deployment& deployment,
-                         const Credentials& credentials,
-                         const std::string& option)
+RedisSession& Context::open(Server& server)
 {
-    auto session =
-        connect(deployment, credentials, tls_ ? &*tls_ : nullptr, pump_);
+    if (server.session) {
+        return *server.session;
+    }
+    auto session = connect(server.deployment, server.credentials,
+                           tls_ ? &*tls_ : nullptr, pump_);
     if (!accepts_cluster_nodes_) {
         session->refuse_cluster_node();
     }
     if (!accepts_format_1_) {
-        refuse_format_1(*session, schema_, option);
+        refuse_format_1(*session, schema_, server.option);
     }
-    return session;
-}
-
-RedisSession& Context::open(Other& other)
-{
-    if (!other.session) {
-        other.session =
-            checked_connect(other.deployment, other.credentials, other.option);
-    }
-    return *other.session;
+    server.session = std::move(session);
+    return *server.session;
 }
 
 RedisSession& Context::redis(Access access)
 {
-    if (!redis_) {
-        redis_ = checked_connect(deployment_, credentials_, "--redis");
-    }
+    RedisSession& redis = open(main_);
     if (access == Access::change) {
-        fence_new_store(*redis_, schema_);
+        fence_new_store(redis, schema_);
     }
-    return *redis_;
+    return redis;
 }
 
 RedisSession* Context::limits()

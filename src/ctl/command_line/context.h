@@ -92,7 +92,7 @@ public:
     }
 
 private:
-    struct Other {
+    struct Server {
         std::string option;
         redis::Deployment deployment;
         Credentials credentials;
@@ -100,26 +100,21 @@ private:
     };
 
     // nullopt if `text` is empty.
-    std::optional<Other> other(const std::string& text,
-                               const std::string& option,
-                               const std::string& password_file,
-                               const std::string& file_option) const;
-    RedisSession& open(Other& other);
-    std::unique_ptr<RedisSession>
-    checked_connect(const redis::Deployment& deployment,
-                    const Credentials& credentials, const std::string& option);
+    std::optional<Server> other(const std::string& text,
+                                const std::string& option,
+                                const std::string& password_file,
+                                const std::string& file_option) const;
+    RedisSession& open(Server& server);
 
-    Pump pump_;  // outlives the sessions
-    redis::Deployment deployment_;
-    Credentials credentials_;
-    std::optional<Other> limits_;
-    std::optional<Other> target_;
+    Pump pump_;               // outlives the sessions
+    std::optional<Tls> tls_;  // likewise; if a deployment uses TLS
+    Server main_;
+    std::optional<Server> limits_;
+    std::optional<Server> target_;
     store::Schema schema_;
     bool json_;
     bool accepts_cluster_nodes_ = false;
     bool accepts_format_1_ = false;
-    std::optional<Tls> tls_;  // if a deployment uses TLS
-    std::unique_ptr<RedisSession> redis_;
 };
 
 using Action = std::function<void(Context&)>;
