@@ -51,7 +51,7 @@ public:
     {
         auto open = connect_server(endpoint(server), tls_);
         try {
-            check_id(open.connection, server, open.name.url);
+            check_id(open.connection, server, open.name.url, kReplyTimeout);
         } catch (const redis::ConnectionError& error) {
             throw NotServing(cannot_connect(open.name.url, error.what()));
         }
@@ -71,10 +71,11 @@ private:
     // say who it is counts as the one that is meant.
     static void check_id(Connection& connection,
                          const redis::ServerAddress& server,
-                         const std::string& where)
+                         const std::string& where,
+                         redis::ByteStream::Timeout timeout)
     {
         if (!server.id.empty()
-            && redis::node_id(connection.ask(redis::node_id_request()))
+            && redis::node_id(connection.ask(redis::node_id_request(), timeout))
                    .contradicts(server.id)) {
             throw NotServing(where
                              + " is another node than the cluster has there");
@@ -86,10 +87,10 @@ private:
         const redis::Endpoint there = endpoint(server);
         const std::string where = there.display();
         try {
-            auto connection = log_in(there, tls_, kFinderTimeout, where);
-            check_id(connection, server, where);
+            auto connection = log_in(there, tls_, where);
+            check_id(connection, server, where, kFinderTimeout);
             const redis::Command request = redis::SlotMap::request();
-            const redis::Reply& reply = connection.ask(request);
+            const redis::Reply& reply = connection.ask(request, kFinderTimeout);
             if (reply.is_error()) {
                 throw RedisError(where, reply.text());
             }

@@ -41,9 +41,10 @@ Connection::Connection(std::unique_ptr<redis::ByteStream> stream)
     input_.resize(kReadSize);
 }
 
-const redis::Reply& Connection::ask(const redis::Command& command)
+const redis::Reply& Connection::ask(const redis::Command& command,
+                                    Timeout timeout)
 {
-    const auto until = Clock::now() + timeout_;
+    const auto until = Clock::now() + timeout;
     std::string bytes;
     command.append_to(bytes);
     std::string_view left = bytes;

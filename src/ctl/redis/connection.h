@@ -34,12 +34,9 @@ public:
 
     explicit Connection(std::unique_ptr<redis::ByteStream> stream);
 
-    // How long ask() may take.
-    void set_timeout(Timeout timeout) { timeout_ = timeout; }
-
     // Sends the command and waits for its reply, which is valid until the next
     // call. No other reply may be due.
-    const redis::Reply& ask(const redis::Command& command);
+    const redis::Reply& ask(const redis::Command& command, Timeout timeout);
 
     // Returns how many of the bytes were sent. `first`: nothing was sent before
     // to which a reply is due.
@@ -59,7 +56,6 @@ private:
 
     std::unique_ptr<redis::ByteStream> stream_;
     std::unique_ptr<redis::Decoder> decoder_;
-    Timeout timeout_{0};
     std::string input_;
 };
 

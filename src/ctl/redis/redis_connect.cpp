@@ -36,22 +36,22 @@ OpenConnection connect_primary(const redis::Endpoint& endpoint,
     using Role = redis::Replication::Role;
     auto open = connect_server(endpoint, tls);
     try {
-        open.connection.set_timeout(kLoginTimeout);
-        const Role role = redis::parse_replication(
-                              open.connection.ask(redis::info_replication()))
-                              .role;
+        const Role role =
+            redis::parse_replication(
+                open.connection.ask(redis::info_replication(), kLoginTimeout))
+                .role;
         if (role == Role::replica) {
             throw NotServing(open.name.url + " is a replica");
         }
         if (role == Role::unanswered) {
             throw NotServing(open.name.url + " does not report its role");
         }
-        if (redis::run_id(open.connection.ask(redis::run_id_request()))
+        if (redis::run_id(
+                open.connection.ask(redis::run_id_request(), kLoginTimeout))
                 .contradicts(id)) {
             throw NotServing(open.name.url
                              + " is another server than the Sentinel means");
         }
-        open.connection.set_timeout(kReplyTimeout);
         return open;
     } catch (const redis::ConnectionError& error) {
         throw NotServing(cannot_connect(open.name.url, error.what()));
@@ -122,10 +122,11 @@ private:
         plain.database = 0;  // the URL's is for the servers
         const std::string where = "Sentinel " + plain.display();
         try {
-            auto connection = log_in(plain, tls_, kFinderTimeout, where);
+            auto connection = log_in(plain, tls_, where);
             const auto question =
                 redis::primary_address_request(deployment_.primary_name);
-            const redis::Reply& reply = connection.ask(question);
+            const redis::Reply& reply =
+                connection.ask(question, kFinderTimeout);
             auto primary = redis::parse_primary_address(reply);
             switch (primary.result) {
             case Result::found:
@@ -150,7 +151,8 @@ private:
                               Connection& connection) const
     {
         const auto record = redis::parse_primary_record(connection.ask(
-            redis::primary_record_request(deployment_.primary_name)));
+            redis::primary_record_request(deployment_.primary_name),
+            kFinderTimeout));
         return record && *record == address ? record->id : redis::ServerId();
     }
 

@@ -84,23 +84,24 @@ bool closes_connection(const redis::Reply& reply)
 }
 
 void authenticate(Connection& connection, const redis::Endpoint& endpoint,
-                  const std::string& where)
+                  const std::string& where, Timeout timeout)
 {
     redis::Command auth("AUTH");
     if (!endpoint.user.empty()) {
         auth.arg(endpoint.user);
     }
-    const redis::Reply& reply = connection.ask(auth.arg(endpoint.password));
+    const redis::Reply& reply =
+        connection.ask(auth.arg(endpoint.password), timeout);
     check_login(reply, where);
 }
 
 // Whether the server is a node of a Cluster; nullopt if it does not say, as
 // before the login. HELLO is the one command that access rules cannot forbid.
 std::optional<bool> ask_cluster_node(Connection& connection,
-                                     const std::string& where)
+                                     const std::string& where, Timeout timeout)
 {
     const redis::Command hello("HELLO");
-    const redis::Reply& reply = connection.ask(hello);
+    const redis::Reply& reply = connection.ask(hello, timeout);
     if (closes_connection(reply)) {
         throw RedisError(where, reply.text());
     }
@@ -119,19 +120,16 @@ OpenConnection log_in(const redis::Endpoint& endpoint, const Tls* tls,
                       bool ask)
 {
     Connection connection(open(endpoint, tls, deadline));
-    connection.set_timeout(deadline.left());
     std::optional<bool> is_node;
     // With TLS 1.3, the server may refuse the client certificate after the
     // handshake.
     if (ask || endpoint.tls) {
-        is_node = ask_cluster_node(connection, where);
-        connection.set_timeout(deadline.left());
+        is_node = ask_cluster_node(connection, where, deadline.left());
     }
     if (!endpoint.user.empty() || !endpoint.password.empty()) {
-        authenticate(connection, endpoint, where);
+        authenticate(connection, endpoint, where, deadline.left());
         if (ask && !is_node) {
-            connection.set_timeout(deadline.left());
-            is_node = ask_cluster_node(connection, where);
+            is_node = ask_cluster_node(connection, where, deadline.left());
         }
     }
     return {{where, endpoint.host},
@@ -143,29 +141,25 @@ OpenConnection log_in(const redis::Endpoint& endpoint, const Tls* tls,
 // Connects, logs in and selects the database. Throws redis::ConnectionError and
 // Failure.
 OpenConnection open_database(const redis::Endpoint& endpoint, const Tls* tls,
-                             const std::string& where)
+                             const std::string& where, const Deadline& deadline)
 {
-    const Deadline deadline(kLoginTimeout);
     auto opened = log_in(endpoint, tls, deadline, where, true);
-    Connection& connection = opened.connection;
     if (endpoint.database) {
-        connection.set_timeout(deadline.left());
         redis::Command select("SELECT");
-        const redis::Reply& reply =
-            connection.ask(select.arg(endpoint.database));
+        const redis::Reply& reply = opened.connection.ask(
+            select.arg(endpoint.database), deadline.left());
         if (reply.is_error()) {
             throw RedisError(where, reply.text());
         }
     }
-    connection.set_timeout(deadline.left());
     return opened;
 }
 
 // Identifies the data of a primary; empty if Redis does not say.
-std::string history_of(Connection& connection)
+std::string history_of(Connection& connection, const Deadline& deadline)
 {
-    const auto replication =
-        redis::parse_replication(connection.ask(redis::info_replication()));
+    const auto replication = redis::parse_replication(
+        connection.ask(redis::info_replication(), deadline.left()));
     return std::string(replication.id);
 }
 
@@ -179,12 +173,13 @@ Connection reopen(const redis::Endpoint& endpoint, const Tls* tls,
             "the connection was lost during a pause, and without INFO it is unknown whether Redis was restarted meanwhile");
     }
     try {
-        auto connection = open_database(endpoint, tls, where).connection;
-        if (history_of(connection) != history) {
+        const Deadline deadline(kLoginTimeout);
+        auto connection =
+            open_database(endpoint, tls, where, deadline).connection;
+        if (history_of(connection, deadline) != history) {
             throw redis::ConnectionError(
                 "Redis was restarted or replaced meanwhile");
         }
-        connection.set_timeout(kReplyTimeout);
         return connection;
     } catch (const Failure& failure) {
         throw redis::ConnectionError(failure.what());
@@ -210,26 +205,25 @@ std::string cannot_connect(const std::string& where, const char* reason)
 }
 
 Connection log_in(const redis::Endpoint& endpoint, const Tls* tls,
-                  Timeout timeout, const std::string& where)
+                  const std::string& where)
 {
-    auto open = log_in(endpoint, tls, Deadline(2 * timeout), where, false);
-    open.connection.set_timeout(timeout);
-    return std::move(open.connection);
+    return log_in(endpoint, tls, Deadline(2 * kFinderTimeout), where, false)
+        .connection;
 }
 
 OpenConnection connect_server(const redis::Endpoint& endpoint, const Tls* tls)
 {
     const std::string where = endpoint.display();
     try {
-        auto opened = open_database(endpoint, tls, where);
-        Connection& connection = opened.connection;
+        const Deadline deadline(kLoginTimeout);
+        auto opened = open_database(endpoint, tls, where, deadline);
         if (!endpoint.is_unix()) {
             opened.reopen = [endpoint, tls, where,
-                             history = history_of(connection)] {
+                             history =
+                                 history_of(opened.connection, deadline)] {
                 return reopen(endpoint, tls, where, history);
             };
         }
-        connection.set_timeout(kReplyTimeout);
         return opened;
     } catch (const TlsError& error) {
         throw Unreachable(cannot_connect(where, error.what()));

@@ -50,12 +50,11 @@ constexpr redis::ByteStream::Timeout kReplyTimeout = std::chrono::seconds(60);
 
 std::string cannot_connect(const std::string& where, const char* reason);
 
-// Connects and logs in. `timeout` is for each reply; connecting and login
-// together may take twice that. `tls`: for a rediss:// URL; must outlive the
-// connection. Throws redis::ConnectionError, and Failure if Redis refuses the
-// login.
+// Connects to such a server and logs in, which together may take twice
+// kFinderTimeout. `tls`: for a rediss:// URL; must outlive the connection.
+// Throws redis::ConnectionError, and Failure if Redis refuses the login.
 Connection log_in(const redis::Endpoint& endpoint, const Tls* tls,
-                  redis::ByteStream::Timeout timeout, const std::string& where);
+                  const std::string& where);
 
 // Connects to a server, logs in and selects the database, within kLoginTimeout.
 // Throws NotServing, or Failure for problems that do not resolve themselves.

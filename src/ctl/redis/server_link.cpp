@@ -109,9 +109,7 @@ void ServerLink::check_idle_connection()
 {
     wrote_at_ = pump_.now();
     try {
-        open_->connection.set_timeout(kPatience);
-        open_->connection.ask(redis::Command("PING"));
-        open_->connection.set_timeout(kReplyTimeout);
+        open_->connection.ask(redis::Command("PING"), kPatience);
     } catch (const redis::ConnectionError&) {
         ++generation_;
         open_->connection = open_->reopen();
