@@ -2,7 +2,7 @@
 
 #include "../ngx_base/ngx.h"
 
-// What ngx_http_petstore_module.cpp calls besides the setters of directives.
+// Steps of the configuration that ngx_http_petstore_module.cpp calls.
 namespace petstore::ngx {
 
 struct MainConf;

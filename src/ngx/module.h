@@ -73,8 +73,8 @@ ngx_int_t content_handler(ngx_http_request_t* r) noexcept;
 ngx_int_t usage_handler(ngx_http_request_t* r) noexcept;
 ngx_int_t admin_handler(ngx_http_request_t* r) noexcept;
 
-// Those of petstore_status, which shows the metrics of this host, and of
-// petstore_health.
+// The content handlers of petstore_status, which shows the metrics of this
+// host, and of petstore_health.
 ngx_int_t status_handler(ngx_http_request_t* r) noexcept;
 ngx_int_t live_handler(ngx_http_request_t* r) noexcept;
 ngx_int_t ready_handler(ngx_http_request_t* r) noexcept;

@@ -19,9 +19,9 @@ protected:
 // Reads the body of one request.
 class BodySource {
 public:
-    // Reads up to `limit` bytes. Calls the waiter once, possibly before this
-    // returns, unless the request ends first: a malformed body or a
-    // disconnected client ends it without the service.
+    // Call at most once. Reads up to `limit` bytes. Calls the waiter once,
+    // possibly before this returns, unless the request ends first: a malformed
+    // body or a disconnected client ends it without the service.
     virtual void read(std::size_t limit, BodyWaiter& waiter) noexcept = 0;
 
 protected:

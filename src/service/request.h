@@ -32,7 +32,8 @@ public:
     virtual api::Method client_method() const noexcept { return method(); }
     virtual std::string_view path() const noexcept = 0;  // decoded
     virtual std::string_view query() const noexcept = 0;
-    // `name` is spelled as in the standards, such as "If-Match".
+    // "Authorization", "If-Match" and "If-None-Match" must be spelled like
+    // this, other names in any case.
     virtual std::optional<Field>
     header(std::string_view name) const noexcept = 0;
     virtual std::int64_t content_length() const noexcept = 0;  // -1: unknown

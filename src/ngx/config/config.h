@@ -264,7 +264,7 @@ extern SizeRange worker_memory_sizes;
 
 // What set_text() accepts, likewise.
 struct TextRule {
-    // Whether the text stands for none; nullptr if no text does.
+    // Whether the text switches the directive off; nullptr if no text does.
     bool (*is_none)(std::string_view text) noexcept;
     bool (*is_valid)(std::string_view text) noexcept;
     const char* accepted;  // completes "it must be"

@@ -7,7 +7,7 @@
 #include "config.h"
 
 // The parts of merge_loc_conf(), which inherits settings and computes what
-// requests use of them. They throw std::bad_alloc.
+// requests use of them. Unless noexcept, they throw std::bad_alloc.
 namespace petstore::ngx {
 
 void merge_access(const LocConf& prev, LocConf& conf, MainConf& main);

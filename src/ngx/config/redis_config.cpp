@@ -1,5 +1,5 @@
-// The directives that name a Redis, and the nodes and storages made from them;
-// petstore_durability.
+// The directives that name a Redis, petstore_durability, and the nodes and
+// storages made from them.
 #include <memory>
 #include <optional>
 #include <utility>
@@ -192,8 +192,9 @@ std::optional<std::size_t> choose_node(ngx_conf_t* cf, MainConf& main,
     return find_node(cf, main, conf, deployment, std::move(node));
 }
 
-// Chooses those of `settings`, of both directives: the same one if they name
-// the same Redis. False likewise.
+// Sets the nodes of petstore_redis and petstore_limit_redis in `settings`, the
+// same one if they name the same Redis. False if one is impossible, which is
+// logged.
 template <typename Settings>
 bool choose_nodes(ngx_conf_t* cf, MainConf& main, const LocConf& conf,
                   Rights rights, Settings& settings)
@@ -242,11 +243,11 @@ bool choose_durable(ngx_conf_t* cf, MainConf& main, LocConf& conf)
 
 bool choose_admin(ngx_conf_t* cf, MainConf& main, LocConf& conf)
 {
-    AdminSettings wanted{conf.storage, 0, 0};
+    const StorageSettings& storage = main.storages[conf.storage];
+    AdminSettings wanted{conf.storage, storage.node, storage.limit_node};
     const bool has_rights = conf.admin_redis_user.len != 0
                             || conf.admin_redis_password_file.text.len != 0;
-    if (!choose_nodes(cf, main, conf,
-                      has_rights ? Rights::admin : Rights::worker, wanted)) {
+    if (has_rights && !choose_nodes(cf, main, conf, Rights::admin, wanted)) {
         return false;
     }
     conf.admin = find_or_add(main.admins, wanted);

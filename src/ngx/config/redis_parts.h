@@ -6,7 +6,7 @@
 #include "config.h"
 
 // The parts of what a worker must know of a Redis: its host, login and TLS.
-// False means that something is impossible, which is logged.
+// Functions that take `cf` and return false have logged why.
 namespace petstore::ngx {
 
 // nullptr if no `resolver` is configured.

@@ -198,7 +198,9 @@ ngx_int_t ready_handler(ngx_http_request_t* r) noexcept
         return rc;
     }
     return run_handler(r, [r]() -> ngx_int_t {
-        // Not one of the pool, which may outlive a request that nginx ends.
+        static_assert(alignof(ReadyRequest) <= NGX_ALIGNMENT);
+        // Not a cleanup of the pool, which may outlive a request that nginx
+        // ends.
         auto* cleanup = ngx_http_cleanup_add(r, sizeof(ReadyRequest));
         Worker* worker = Worker::current();
         if (cleanup == nullptr || worker == nullptr) {

@@ -52,7 +52,9 @@ private:
     ngx_base::PostedEvent<Readiness, &Readiness::report> result_;
 };
 
-// A request to `petstore_health ready`. In its pool, until nginx frees it.
+// A request to `petstore_health ready`. Lives in the pool of the nginx request,
+// whose cleanup destroys it; not after the Worker, because nginx frees no
+// request of a worker that exits.
 class ReadyRequest {
 public:
     ReadyRequest(ngx_http_request_t* r, Readiness& readiness) noexcept;

@@ -11,6 +11,32 @@ namespace petstore::ngx {
 
 namespace {
 
+// r->method_name is empty if the request line is invalid, and its error page
+// may be in a location of ours.
+api::Method method_of(const ngx_http_request_t* r) noexcept
+{
+    switch (r->method) {
+    case NGX_HTTP_GET:
+        return api::Method::get;
+    case NGX_HTTP_HEAD:
+        return api::Method::head;
+    case NGX_HTTP_POST:
+        return api::Method::post;
+    case NGX_HTTP_PUT:
+        return api::Method::put;
+    case NGX_HTTP_PATCH:
+        return api::Method::patch;
+    case NGX_HTTP_DELETE:
+        return api::Method::del;
+    case NGX_HTTP_OPTIONS:
+        return api::Method::options;
+    case NGX_HTTP_TRACE:
+        return api::Method::trace;
+    default:
+        return api::Method::other;
+    }
+}
+
 api::Method method_named(std::string_view name) noexcept
 {
     return name == "GET"       ? api::Method::get
@@ -28,7 +54,7 @@ api::Method method_named(std::string_view name) noexcept
 
 api::Method HttpRequest::method() const noexcept
 {
-    return method_named(ngx_base::view(r_->method_name));
+    return method_of(r_);
 }
 
 // nginx changes the method when it redirects the request, but never the request
