@@ -1,10 +1,13 @@
 #include "catch.h"
 
 #include <deque>
+#include <exception>
 #include <functional>
 #include <map>
 #include <memory>
+#include <new>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -618,9 +621,10 @@ store::Task<> no_key()
     co_return;
 }
 
-store::Task<> change(const std::function<void()>& how)
+store::Task<> change(const std::function<void(int&)>& how)
 {
-    how();
+    int record = 0;
+    how(record);
     co_return;
 }
 
@@ -629,8 +633,26 @@ store::Task<> change(const std::function<void()>& how)
 TEST_CASE("what a change throws ends its operation", "[ctl]")
 {
     Session at;
-    const auto refuse = [] { throw ctl::UsageError("no"); };
-    CHECK_THROWS_AS(ctl::await(at.pump, change(refuse)), ctl::UsageError);
+    std::exception_ptr kept;
+    const auto run = [&](const std::function<void(int&)>& how) {
+        ctl::await(at.pump, change(ctl::keep_error(kept, how)), kept);
+    };
+    run([](int&) {});
+    CHECK_THROWS_AS(run([](int&) { throw ctl::UsageError("no"); }),
+                    ctl::UsageError);
+    CHECK_THROWS_AS(run([](int&) { throw std::bad_alloc(); }), std::bad_alloc);
+}
+
+TEST_CASE("what the store throws reads as if Redis had failed", "[ctl]")
+{
+    Session at;
+    const auto fail = [](int&) { throw std::runtime_error("no"); };
+    try {
+        ctl::await(at.pump, change(fail));
+        FAIL("a result");
+    } catch (const ctl::Failure& failure) {
+        CHECK(failure.kind() == ctl::Failure::Kind::redis_unavailable);
+    }
 }
 
 TEST_CASE("a command awaits the outcomes of store code", "[ctl]")

@@ -1,5 +1,6 @@
 #include "account_changes.h"
 
+#include <exception>
 #include <optional>
 #include <unistd.h>
 #include <utility>
@@ -126,6 +127,7 @@ void set_account(Context& context, const AccountChange& change)
     const auto servers = context.keys(Access::change);
     const auto plans = context.plans();
     bool warned = false;
+    std::exception_ptr error;
     const auto apply = [&](api::AccountRecord& changed) {
         options.apply(changed);
         changed.implicit = false;
@@ -138,8 +140,9 @@ void set_account(Context& context, const AccountChange& change)
             }
         }
     };
-    const auto record =
-        context.await(store::update_account(servers, {id, ""}, apply));
+    const auto record = context.await(
+        store::update_account(servers, {id, ""}, keep_error(error, apply)),
+        error);
     report_account(context, servers, record, "Account " + id + " is changed.");
     if (options.plan.any()) {
         name_unaffected(context, servers, id, options.plan);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -83,12 +84,12 @@ public:
     store::KnownPlans known_plans();
     api::PlanTable plans() { return known_plans().table(); }
 
-    // Runs a task of the store. Throws Failure, and the std::runtime_error of a
-    // change that it calls.
+    // Runs a task of the store. Throws Failure, or what keep_error() has put
+    // into `kept`.
     template <typename T>
-    T await(store::Task<T> task)
+    T await(store::Task<T> task, const std::exception_ptr& kept = nullptr)
     {
-        return ctl::await(pump_, std::move(task));
+        return ctl::await(pump_, std::move(task), kept);
     }
 
 private:

@@ -1,3 +1,4 @@
+#include <exception>
 #include <unistd.h>
 #include <utility>
 
@@ -52,6 +53,7 @@ void set(Context& context, const KeyChange& change)
     const auto plans = context.plans();
     const auto account = shown_key(context, servers, id).account;
     bool warned = false;
+    std::exception_ptr error;
     const auto apply = [&](api::KeyRecord& changed) {
         options.apply(changed, now);
         const bool first = !std::exchange(warned, true);
@@ -67,7 +69,8 @@ void set(Context& context, const KeyChange& change)
             warn_of_expiry(changed, now);
         }
     };
-    context.await(store::update_key(servers, id, apply));
+    context.await(store::update_key(servers, id, keep_error(error, apply)),
+                  error);
     report_key(context, servers, id, "Key " + id + " is changed.");
 }
 

@@ -2,7 +2,6 @@
 
 #include <exception>
 #include <optional>
-#include <stdexcept>
 #include <type_traits>
 #include <utility>
 
@@ -45,33 +44,35 @@ private:
     std::optional<store::Outcome<T>> outcome_;
 };
 
-// A task that keeps what is thrown by its caller's code, which the store calls.
-template <typename T>
-store::Task<T> keep_error(store::Task<T> task, std::exception_ptr& error)
+// A change for a task to call that keeps what `change` throws, for await().
+// Refers to both.
+template <typename Change>
+auto keep_error(std::exception_ptr& kept, const Change& change)
 {
-    try {
-        co_return co_await task;
-    } catch (const std::runtime_error&) {
-        error = std::current_exception();
-        throw;
-    }
+    return [&](auto& record) {
+        try {
+            change(record);
+        } catch (...) {
+            kept = std::current_exception();
+            throw;
+        }
+    };
 }
 
 // Runs a task, lets the links work until it ends, and returns its result.
-// Throws Failure, and what its caller's code throws, after the links have
-// finished.
+// Throws Failure, or what was kept, after the links have finished.
 template <typename T>
-T await(Pump& pump, store::Task<T> task)
+T await(Pump& pump, store::Task<T> task,
+        const std::exception_ptr& kept = nullptr)
 {
     using Value = std::conditional_t<std::is_void_v<T>, store::Done, T>;
     Awaited<Value> result;
-    std::exception_ptr error;
     store::Operations running;
     pump.forget_problem();
-    store::run(running, keep_error(std::move(task), error), result);
+    store::run(running, std::move(task), result);
     pump.run_until([&] { return result.ready(); });
-    if (error) {
-        std::rethrow_exception(error);
+    if (kept) {
+        std::rethrow_exception(kept);
     }
     return static_cast<T>(result.take(pump));
 }
