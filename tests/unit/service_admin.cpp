@@ -1,6 +1,7 @@
 #include "service/admin/admin_call.h"
 
 #include <functional>
+#include <new>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <tuple>
@@ -8,6 +9,7 @@
 #include "admin_calls.h"
 #include "api/text.h"
 #include "key_world.h"
+#include "service/admin/admin_operations.h"
 
 using namespace petstore;
 using api::ErrorCode;
@@ -469,6 +471,33 @@ TEST_CASE("a change that may have been made is not said to have failed",
             },
             [](const Changed&) {});
     }
+}
+
+namespace {
+
+store::Task<> run_out_of_memory()
+{
+    throw std::bad_alloc();
+    co_return;
+}
+
+store::Task<> be_refused()
+{
+    throw store::refused(store::Refusal::overtaken, ErrorCode::bad_request, "");
+    co_return;
+}
+
+}  // namespace
+
+TEST_CASE("what fails after a change leaves open whether it was made",
+          "[admin]")
+{
+    InKeyWorld in;
+    const auto failed = in.run(service::confirmed(run_out_of_memory()));
+    CHECK(failed.failure().not_in_effect);
+    CHECK(failed.failure().error.code == ErrorCode::service_unavailable);
+    const auto refused = in.run(service::confirmed(be_refused()));
+    CHECK_FALSE(refused.failure().not_in_effect);
 }
 
 TEST_CASE("a key that is created disabled never works", "[admin]")

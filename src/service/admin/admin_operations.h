@@ -111,8 +111,8 @@ store::Task<store::KnownPlans> known_plans(const AdminStore& store);
 store::Task<> check_plan(const AdminCall& call, const AdminStore& store,
                          const api::OwnPlan& key, const api::OwnPlan& account);
 
-// What follows a change: if Redis fails there, the client cannot know whether
-// it was made.
+// What follows a change: if Redis or memory fails there, the client cannot know
+// whether it was made.
 template <typename T>
 store::Task<T> confirmed(store::Task<T> rest)
 {
@@ -122,6 +122,8 @@ store::Task<T> confirmed(store::Task<T> rest)
         failed.failure.not_in_effect |=
             failed.failure.refusal == store::Refusal::none;
         throw;
+    } catch (...) {
+        store::rethrow_not_in_effect();
     }
 }
 

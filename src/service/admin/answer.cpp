@@ -266,7 +266,11 @@ AdminTask perform_once(const AdminCall& call, AdminStore& store)
         const bool forgotten = co_await forget(store, key, mine);
         throw forgotten ? std::move(*refused) : overtaken();
     }
-    co_await confirmed(mark_done(store, key, mine, response));
+    try {
+        co_await mark_done(store, key, mine, response);
+    } catch (...) {
+        store::rethrow_not_in_effect();
+    }
     co_return response;
 }
 
