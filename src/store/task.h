@@ -118,10 +118,9 @@ struct TaskRoot {
     std::coroutine_handle<promise_type> handle;
 };
 
-inline Failure failure_of(Failure failure, const Operation& operation)
+inline Failure failure_of(Failure failure, bool changed)
 {
-    failure.after_change =
-        operation.changed && failure.refusal == Refusal::none;
+    failure.after_change = changed && failure.refusal == Refusal::none;
     return failure;
 }
 
@@ -138,9 +137,9 @@ TaskRoot await_for(Waiter<Result>& waiter, Task<T> task, Operations& all,
             outcome.emplace(co_await task);
         }
     } catch (Failed& failed) {
-        outcome.emplace(failure_of(std::move(failed.failure), self));
+        outcome.emplace(failure_of(std::move(failed.failure), self.changed));
     } catch (...) {
-        outcome.emplace(failure_of(unavailable(), self));
+        outcome.emplace(failure_of(unavailable(), self.changed));
     }
     self.coroutine = nullptr;
     all.end(self);  // the waiter may destroy `all`
@@ -181,24 +180,27 @@ public:
     await_suspend(std::coroutine_handle<Promise> parent) noexcept
     {
         operation_ = parent.promise().operation;
-        operation_->changed = false;
+        changed_before_ = std::exchange(operation_->changed, false);
         return task_.await_suspend(parent);
     }
     T await_resume()
     {
+        const bool changed = operation_->changed;
+        operation_->changed |= changed_before_;
         try {
             return task_.await_resume();
-        } catch (const Failed& failed) {
-            throw Failed{failure_of(failed.failure, *operation_),
-                         failed.no_reply};
+        } catch (Failed& failed) {
+            failed.failure = failure_of(std::move(failed.failure), changed);
+            throw;
         } catch (...) {
-            throw Failed{failure_of(unavailable(), *operation_)};
+            throw Failed{failure_of(unavailable(), changed)};
         }
     }
 
 private:
     Task<T> task_;
     Operation* operation_ = nullptr;
+    bool changed_before_ = false;
 };
 
 // co_await runs make(item) for each item of a range, which must outlive it, at

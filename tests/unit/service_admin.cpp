@@ -146,6 +146,21 @@ TEST_CASE("a request that is refused may be repeated", "[admin]")
     CHECK(a.world.strings.empty());
 }
 
+TEST_CASE("a request that fails before any change has changed nothing",
+          "[admin]")
+{
+    Admin a;
+    a.world.before = [&](const KeyWorld::Words& command) {
+        a.world.replies.clear();
+        if (command.size() > 1 && command[1] == "P:hosts") {
+            a.world.replies[command[0]] = "-NOPERM no\r\n";
+        }
+    };
+    CHECK_FALSE(a.run(once(call(Operation::create_key, R"({"plan":"mine"})"))));
+    CHECK(a.error() == ErrorCode::service_unavailable);
+    CHECK(a.world.strings.size() == 1);  // its claim
+}
+
 TEST_CASE("a repetition that comes early waits for the first", "[admin]")
 {
     Admin a;

@@ -255,6 +255,24 @@ store::Task<bool> two_operations(redis::Link& link, bool changes)
     throw std::runtime_error("no failure");
 }
 
+// The second operation changes nothing.
+store::Task<> change_then_read(redis::Link& link)
+{
+    co_await change_key(link, "one");
+    co_await store::Nested(change_and_read(link, false));
+    co_await read_key(link, "four");
+}
+
+store::Task<std::string> damaged_in_second(redis::Link& link)
+{
+    try {
+        co_await store::Nested(change_and_read(link, false));
+    } catch (const store::Failed& failed) {
+        co_return failed.redis_key;
+    }
+    co_return "";
+}
+
 }  // namespace
 
 TEST_CASE("an operation within another has changes of its own", "[store]")
@@ -278,6 +296,29 @@ TEST_CASE("an operation within another has changes of its own", "[store]")
         link.reply(bulk("x"));
     }
     CHECK(changed.value() == changes);
+}
+
+TEST_CASE("an operation keeps its own changes after one within it", "[store]")
+{
+    FakeLink link;
+    store::Operations all;
+    Result<store::Done> result;
+    store::run(all, change_then_read(link), result);
+    link.reply(integer(1));
+    link.reply(bulk("a"));
+    link.lose(NoReply::not_sent);
+    CHECK(result.failure().after_change);
+}
+
+TEST_CASE("a failure of an operation within another names the damaged key",
+          "[store]")
+{
+    FakeLink link;
+    store::Operations all;
+    Result<std::string> key;
+    store::run(all, damaged_in_second(link), key);
+    link.reply("-WRONGTYPE no\r\n");
+    CHECK(key.value() == "three");
 }
 
 TEST_CASE("operations that still run end with their owner", "[store]")
