@@ -183,6 +183,32 @@ TEST_CASE("a successor that changes while it is disabled is disabled",
     CHECK(r.record("new").at("label") == "theirs");
 }
 
+TEST_CASE("a key whose successor is removed while that is disabled stays",
+          "[store]")
+{
+    Rotations r;
+    auto rotation = r.rotation();
+    const auto begun = r.begin(rotation, "new");
+    REQUIRE(begun.value());
+    r.set_old("disabled", "1");
+    const std::string record = "P:key:" + r.world.hashes["P:keys"].at("new");
+    bool removed = false;
+    r.world.before = [&](const KeyWorld::Words& command) {
+        if (!removed && command[0] == "HGETALL" && command[1] == record
+            && r.record("new").count("unfinished") == 0) {
+            removed = true;
+            r.world.hashes.erase(record);
+            r.world.hashes["P:keys"].erase("new");
+        }
+    };
+    const auto finished = r.finish(rotation, *begun.value());
+    CHECK(removed);
+    CHECK(finished.refusal() == Refusal::overtaken);
+    CHECK(r.record("old").count("replaced_by") == 0);
+    CHECK(r.record("old").count("expires") == 0);
+    CHECK(r.world.hashes["P:keys"].size() == 1);
+}
+
 TEST_CASE("a key that expires earlier than the grace period keeps its end",
           "[store]")
 {

@@ -62,18 +62,19 @@ Task<> check_rotatable(const KeyServers& servers, const api::KeyRecord& old)
 }
 
 // For an old key that was disabled after `next` was copied from it. Another
-// attempt or an operator may change `next` meanwhile.
-Task<> disable(const KeyServers& servers, const StoredKey& next)
+// attempt or an operator may change `next` meanwhile. False if it was removed.
+Task<bool> disable(const KeyServers& servers, const StoredKey& next)
 {
     for (bool written = false; !written;) {
         auto there = co_await find_optional(servers, next.digest);
         if (!there || there->record.id != next.record.id) {
-            co_return;  // removed
+            co_return false;
         }
         there->record.disabled = true;
         written = co_await write(servers, *there, there->record.epoch);
     }
     co_await announce(servers, next.record.account);
+    co_return true;
 }
 
 }  // namespace
@@ -157,7 +158,10 @@ Task<api::KeyRecord> finish_rotation(KeyServers servers, std::string id,
         }
         if (old->record.disabled && !next.record.disabled) {
             next.record.disabled = true;
-            co_await disable(servers, next);
+            const bool disabled = co_await disable(servers, next);
+            if (!disabled) {
+                co_await give_way(servers, id, next);
+            }
         }
         const api::UnixTime now = co_await redis_time(servers.accounts);
         api::KeyRecord& record = old->record;
