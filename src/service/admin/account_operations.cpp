@@ -82,8 +82,9 @@ AdminTask list_accounts(const AdminCall& call, AdminStore& store)
     AdminResponse response = empty_list();
     std::optional<api::ScanPlace> place(call.query.place);
     for (std::size_t read = 0; place && most > 0 && read < kMostRead;) {
-        const store::IndexPage page = co_await store::read_account_index(
-            store.servers, *place, call.query.plan.empty() ? most : kPiece);
+        const std::size_t piece = call.query.plan.empty() ? most : kPiece;
+        const store::IndexPage page =
+            co_await store::read_account_index(store.servers, *place, piece);
         place = co_await append_accounts(call, store, page, most, response);
         read += page.entries.size();
     }

@@ -149,9 +149,9 @@ Task<KeyPage> list_some_keys(KeyServers servers, std::string account,
     const bool all = account.empty();
     std::string name =
         all ? servers.schema.key_index() : servers.schema.account_keys(account);
-    auto index = co_await read_index_page(
-        servers.keys, std::move(name), all ? IndexKind::hash : IndexKind::set,
-        std::move(from), most);
+    const IndexKind kind = all ? IndexKind::hash : IndexKind::set;
+    auto index = co_await read_index_page(servers.keys, std::move(name), kind,
+                                          std::move(from), most);
     KeyPage page;
     page.next = std::move(index.next);
     page.whole = index.whole;
