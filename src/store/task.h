@@ -11,9 +11,10 @@
 #include "operations.h"
 #include "waiter.h"
 
-// Administration as coroutines: an operation awaits one command after another,
-// never blocks, and hands its outcome to a waiter. Needs C++20, so only the
-// administration's own files include this header; see config.
+// Administration as coroutines: an operation awaits one command after another
+// and never blocks. Another coroutine awaits it, or run() hands its outcome to
+// a waiter. Needs C++20: in the module, only administration and the admin API
+// include this header; see config.
 
 namespace petstore::store {
 

@@ -14,7 +14,7 @@ public:
 
     explicit Pauses(redis::Alarm& alarm) noexcept : alarm_(alarm) {}
 
-    // Resumes a coroutine, of which this is the address, after a pause. Throws
+    // Resumes the coroutine that has this address, after a pause. Throws
     // std::bad_alloc.
     void add(void* coroutine);
 

@@ -20,8 +20,8 @@
 
 namespace petstore::store {
 
-// `account` has a new id, and its time of creation. If there is one with this
-// id that is not deleted, that stays. The result is the record that there is.
+// `account` has a new id, and its time of creation. An account that has this id
+// already, and is not deleted, stays as it is. Returns the stored record.
 Task<api::AccountRecord> create_account(KeyServers servers,
                                         api::AccountRecord account);
 

@@ -45,10 +45,11 @@ Task<StoredKey> add_key(KeyServers servers, StoredKey key,
                         std::optional<AccountName> owner);
 
 // The same in two steps, for a secret that must be shown before it works. In
-// between, discard_key() undoes the first. What store_key() returns, or
-// find_key() finds unfinished, it completes; it is refused as overtaken if it
-// is gone. Without `unfinished`, another attempt of the same request has
-// finished it, and enable_key() announces it.
+// between, discard_key() undoes the first. store_key() takes a key that it has
+// returned before, or that find_optional() has found unfinished, and completes
+// what it lacks; if the key is gone, that is refused as overtaken. If the key
+// that it returns is not `unfinished`, another attempt of the same request has
+// finished it, and enable_key() only announces it.
 Task<StoredKey> store_key(KeyServers servers, StoredKey key,
                           std::optional<AccountName> owner);
 Task<StoredKey> enable_key(KeyServers servers, StoredKey key);
