@@ -27,9 +27,9 @@ struct PlanOptions {
     void apply(api::OwnPlan& own) const;
 };
 
-// What is in force for a key or an account, `what`. Throws UsageError if it
-// would have no limits.
+// Throws UsageError if a key or an account with this plan would have no limits.
 void check_numbers(const api::PlanInForce& plan, const api::PlanTable& plans);
+
 // Warns about surprising values.
 void warn_of_plan(const api::PlanInForce& plan, const api::PlanTable& plans,
                   const char* what);

@@ -330,8 +330,8 @@ std::vector<Finding> check_primaries(RedisSession& cluster,
             // check_cluster() reports servers that are down.
         }
     }
-    // One row for all servers, if all are well. Their names may contain
-    // "worker", too.
+    // One row for all servers, if all are well. The names of servers may
+    // contain "worker", too.
     for (Finding& finding : ok) {
         finding.check.erase(0, finding.check.rfind("worker"));
         finding.check.insert(0, which);

@@ -9,8 +9,9 @@ namespace petstore::ctl {
 
 namespace {
 
-// Runs what the same command completes after an interruption. `partly`: what
-// may have happened by then.
+// Runs what the same command completes after an interruption. Turns a lost
+// connection into advice to run the command again. `partly`: what may have
+// happened by then.
 template <typename Run>
 auto restartable(const char* partly, Run run)
 {

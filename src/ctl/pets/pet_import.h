@@ -20,11 +20,11 @@ struct PetImport {
     }
 };
 
-// Creates a pet for each NDJSON line of the file, in
-// order. Accepts what createPet accepts, and "id", which export writes: ignores
-// it, or with `keep_ids`, into an empty catalogue, gives the pet this id. Stops
-// at the first invalid line, at a signal, and if Redis refuses a pet or the
-// connection breaks. Reports how many pets were created.
+// Creates a pet for each NDJSON line of the file, in order. Accepts what
+// createPet accepts, and "id", which export writes: ignores it, or with
+// `keep_ids`, into an empty catalogue, gives the pet this id. Stops at the
+// first invalid line, at a signal, and if Redis refuses a pet or the connection
+// breaks. Reports how many pets were created.
 void import_pets(Context& context, const PetImport& options);
 
 }  // namespace petstore::ctl

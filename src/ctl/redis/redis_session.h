@@ -45,8 +45,11 @@ public:
     // The same, but the error for a key of another type names the key.
     const redis::Reply& receive_naming_key();
 
-    // How many replies are due. Receives all of them, for their errors.
+    // How many replies are due.
     std::size_t due() const noexcept { return due_.size(); }
+
+    // Receives all that are due. Throws at the first error, after which the
+    // session must not be used.
     void receive_all();
 
     const redis::Reply& call(const redis::Command& command)
@@ -61,7 +64,8 @@ public:
 
     // Calls `visit` once for each server that has a part of the data, for
     // commands that name no key: all primaries of a Cluster, else the server.
-    // No other reply may be due.
+    // No other reply may be due. Throws Failure if slots of a Cluster move
+    // meanwhile or have no server, and if the user may not ask.
     using Visit = std::function<void(RedisSession&)>;
     void each_server(const Visit& visit);
     bool is_cluster() const noexcept { return cluster_ != nullptr; }
@@ -117,8 +121,8 @@ api::UnixTime time_of(RedisSession& redis);
 void read_all(RedisSession& redis, redis::Scan scan,
               const std::function<void(const redis::Reply&)>& use);
 
-// Calls `use` with each Redis key that matches, on all servers; with some
-// twice. Throws Failure.
+// Calls `use` with each Redis key that matches, on all servers; may call it
+// twice for a key. Throws Failure, also while slots of a Cluster move.
 void each_key(RedisSession& redis, const std::string& pattern,
               const std::function<void(std::string_view)>& use);
 
