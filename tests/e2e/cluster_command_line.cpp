@@ -295,6 +295,7 @@ TEST_CASE("cluster command line: doctor examines all servers")
     };
     auto verdicts = found();
     CHECK(verdicts.at("cluster") == "ok");
+    CHECK(verdicts.count("cluster nodes") == 0);
     for (std::size_t i = 0; i < 6; ++i) {
         const auto name = redis.address(i) + " ";
         CHECK(verdicts.at(name + "version") == "ok");
@@ -339,6 +340,27 @@ TEST_CASE("cluster command line: doctor says what is wrong with one server")
     CHECK(contains(advice(), "check the user, the password"));
     redis.server(5).kill_hard();
     CHECK(contains(advice(), "start it"));
+}
+
+TEST_CASE("cluster command line: doctor without the right to CLUSTER NODES")
+{
+    ClusterServers redis;
+    const auto result =
+        ctl(redis.url_without("cluster|nodes"), {"doctor", "--json"});
+    bool primaries = false;
+    bool replicas = false;
+    std::string verdict;
+    for (const auto& finding : nlohmann::json::parse(result.out)) {
+        const std::string check = finding.at("check");
+        if (check == "cluster nodes") {
+            verdict = finding.at("verdict");
+        }
+        primaries = primaries || check == redis.address(0) + " role";
+        replicas = replicas || check == redis.address(3) + " role";
+    }
+    CHECK(verdict == "unknown");
+    CHECK(primaries);
+    CHECK_FALSE(replicas);
 }
 
 TEST_CASE("cluster command line: the password is used for all servers")

@@ -37,8 +37,11 @@ Finding check_state(RedisSession& cluster, const std::string& which)
     return finding;
 }
 
-// All servers, or the primaries where CLUSTER NODES is forbidden.
-std::vector<ClusterNode> nodes_of(RedisSession& cluster)
+// All servers, or the primaries where CLUSTER NODES is refused, which it adds
+// to `findings`.
+std::vector<ClusterNode> nodes_of(RedisSession& cluster,
+                                  const std::string& which,
+                                  std::vector<Finding>& findings)
 {
     const auto map = cluster.cluster()->map();
     if (const auto* reply = ask(cluster, "NODES")) {
@@ -46,6 +49,8 @@ std::vector<ClusterNode> nodes_of(RedisSession& cluster)
         take_addresses(map, nodes);
         return nodes;
     }
+    findings.push_back(
+        {Verdict::unknown, which + "cluster nodes", "", kAskProvider});
     std::vector<ClusterNode> nodes;
     for (const redis::ServerAddress& primary : map.primaries()) {
         ClusterNode node;
@@ -62,7 +67,7 @@ std::vector<Finding> check_cluster(RedisSession& cluster,
                                    const std::string& which)
 {
     std::vector<Finding> findings = {check_state(cluster, which)};
-    for (const ClusterNode& node : nodes_of(cluster)) {
+    for (const ClusterNode& node : nodes_of(cluster, which, findings)) {
         const std::string name = which + node.name() + " ";
         if (!node.has_address()) {
             findings.push_back(

@@ -172,6 +172,15 @@ std::string ClusterServers::url(const std::string& credentials) const
     return text;
 }
 
+std::string ClusterServers::url_without(const std::string& right) const
+{
+    for (const auto& server : servers_) {
+        server->command({"ACL", "SETUSER", "limited", "on", ">pw", "~*", "&*",
+                         "+@all", "-" + right});
+    }
+    return url("limited:pw@");
+}
+
 std::string ClusterServers::address(std::size_t i) const
 {
     return own_address() + ":" + std::to_string(ports_.at(i));

@@ -36,6 +36,9 @@ public:
     // "user:password@".
     std::string url(const std::string& credentials = "") const;
 
+    // Those of a user without this right, such as "cluster|nodes".
+    std::string url_without(const std::string& right) const;
+
     RedisServer& server(std::size_t i) { return *servers_.at(i); }
     std::size_t count() const { return servers_.size(); }
     std::string address(std::size_t i) const;  // host:port for clients
