@@ -149,6 +149,11 @@ TEST_CASE("cluster migration: the limits move to a Cluster and back")
               .code
           == 0);
     check_fails(ctl(main.url(), {"key", "create"}), "--limit-redis");
+    check_fails(
+        ctl(main.url(), {"--limit-redis", cluster.url_without("cluster|nodes"),
+                         "limits", "return"}),
+        "cluster|nodes", 4);
+    CHECK(store.seen(main.url(), two) == before);
     CHECK(limits("return") == 20);
     CHECK(store.seen(main.url()) == before);
     for (std::size_t i = 0; i < 3; ++i) {
@@ -266,6 +271,23 @@ TEST_CASE("cluster migration: a move that cannot work does not begin")
     CHECK(contains(refused.err, "NOPERM"));
     CHECK(store.seen(from.url()) == before);
     CHECK(ctl(from.url(), {"key", "create"}).code == 0);
+
+    // A user who may not know whether slots move.
+    to.command({"ACL", "SETUSER", "default", "+restore"});
+    ClusterServers cluster;
+    const auto limited = cluster.url_without("cluster|nodes");
+    const auto is_marked = [](const auto& redis) {
+        return redis.command({"EXISTS", kLimitsMarker}).integer != 0;
+    };
+    check_fails(ctl(from.url(), {"--limit-redis", limited, "limits", "move"}),
+                "cluster|nodes", 4);
+    CHECK_FALSE(is_marked(from));
+    CHECK_FALSE(is_marked(cluster));
+    CHECK(ctl(cluster.url(), {"key", "create"}).code == 0);
+    check_fails(ctl(limited, {"move", "--to", to.url()}), "cluster|nodes", 4);
+    CHECK_FALSE(is_marked(cluster));
+    CHECK_FALSE(is_marked(to));
+    CHECK(ctl(cluster.url(), {"key", "create"}).code == 0);
 }
 
 TEST_CASE("cluster migration: an interrupted move is completed")

@@ -429,7 +429,15 @@ TEST_CASE("upgrade: in a Cluster")
     Format1 old([&](const Words& words) { return cluster.command(words); });
     fill(old, redis_millis(cluster.server(0)));
     check_fails(ctl(cluster.url(), {"key", "list"}), "petstorectl upgrade");
+    const auto fence = [&] {
+        return cluster.command({"GET", "petstore:limits"}).text;
+    };
+    const auto before = fence();
+    check_fails(ctl(cluster.url_without("cluster|nodes"), {"upgrade"}),
+                "cluster|nodes", 4);
+    CHECK(fence() == before);
     CHECK(ctl_json(cluster.url(), {"upgrade"}).at("accounts") == 3);
+    CHECK(fence() != before);
     CHECK(ctl_json(cluster.url(), {"key", "list"}).size() == 7);
     NginxOptions options;
     options.redis = cluster.url();

@@ -12,8 +12,10 @@
 #include <utility>
 #include <vector>
 
+#include "ctl/accounts/limits_place.h"
 #include "ctl/doctor/checks.h"
 #include "ctl/exit.h"
+#include "ctl/move/store_mover.h"
 #include "ctl/redis/await.h"
 #include "ctl/redis/cluster_nodes.h"
 #include "ctl/redis/redis_session.h"
@@ -484,6 +486,81 @@ TEST_CASE("cluster session: each server is visited while no slot moves",
     CHECK(failure_of([&] { at.session->each_server(count); })
           == "server 2: NOPERM this user may not run 'cluster|nodes'");
     CHECK(visits == 2);
+}
+
+TEST_CASE("cluster session: no move begins that cannot search", "[ctl]")
+{
+    const store::Schema schema("p");
+    Session main;
+    Session other;
+    std::string refusal;
+    std::string main_place = "$-1\r\n";
+    std::string other_place = "$-1\r\n";
+    const auto answer = [&](Session& at, const std::string& nodes,
+                            const std::string& place) {
+        for (const int port : {1, 2}) {
+            at.world.servers[port] = [&](const Words& words) -> std::string {
+                const auto& name = words[0];
+                const auto& key = words.back();
+                return name == "CLUSTER" ? nodes
+                       : name == "SCAN"  ? "*2\r\n$1\r\n0\r\n*0\r\n"
+                       : name == "SET"   ? kOk
+                       : name != "GET"   ? ":1\r\n"
+                       : key == schema.limits_marker() ? place
+                                                       : "$-1\r\n";
+            };
+        }
+    };
+    const std::string settled = "+id h:1@2 myself 0-3\r\n";
+    const bool main_refuses = GENERATE(true, false);
+    answer(main, main_refuses ? refusal : settled, main_place);
+    answer(other, main_refuses ? settled : refusal, other_place);
+    SECTION("forbidden")
+    {
+        refusal = "-NOPERM cluster|nodes\r\n";
+    }
+    SECTION("a slot moves")
+    {
+        refusal = "+id h:1@2 myself 0-3 [93->-x]\r\n";
+    }
+    const std::string why = refusal[0] == '-' ? "NOPERM" : "being moved";
+    const auto refused = [&](auto&& run) {
+        main.world.seen.clear();
+        other.world.seen.clear();
+        CHECK(failure_of(run).find(why) != std::string::npos);
+        for (const auto* world : {&main.world, &other.world}) {
+            for (const auto& [port, words] : world->seen) {
+                // Neither marked nor fenced.
+                CHECK((words[0] != "SET" || words[1] == schema.limits_probe()));
+            }
+        }
+    };
+    auto& redis = *main.session;
+    auto& second = *other.session;
+    refused([&] { ctl::StoreMover(redis, second, schema).run(); });
+    refused([&] { ctl::LimitsPlace(redis, &second, schema).move_out(false); });
+
+    // Resumed.
+    main_place = "+elsewhere id\r\n";
+    other_place = "+elsewhere id\r\n";
+    refused([&] { ctl::LimitsPlace(redis, &second, schema).move_out(false); });
+    refused([&] { ctl::LimitsPlace(redis, &second, schema).move_back(); });
+    main_place = "+elsewhere-from id\r\n";
+    other_place = "+elsewhere-to id\r\n";
+    refused([&] { ctl::StoreMover(redis, second, schema).run(); });
+
+    // What is complete needs no search.
+    other_place = "+here id\r\n";
+    CHECK(ctl::StoreMover(redis, second, schema).run().accounts == 0);
+    main_place = "+elsewhere id\r\n";
+    CHECK(ctl::LimitsPlace(redis, &second, schema).move_out(false) == 0);
+
+    // Nor does what advises something else.
+    other_place = "+here other\r\n";
+    CHECK(failure_of([&] {
+              ctl::LimitsPlace(redis, &second, schema).move_out(false);
+          }).find("another store")
+          != std::string::npos);
 }
 
 TEST_CASE("cluster session: servers that are away are waited for once", "[ctl]")

@@ -49,10 +49,11 @@ void LimitsPlace::check(Access access)
             throw Failure(
                 "the limits of this store are in its main Redis: omit --limit-redis, or move them there with petstorectl limits move");
         }
-        if (access == Access::examine) {
+        if (access != Access::read) {
             refuse_foreign(main, limits);
-        } else if (access == Access::change) {
-            choose(main, limits);
+        }
+        if (access == Access::change) {
+            choose(main);
         }
     } else {
         refuse_others(main, limits);
@@ -62,9 +63,9 @@ void LimitsPlace::check(Access access)
 // Last, because a limit Redis that has limits is refused unless the main Redis
 // has its id. After an interruption before that, the next change chooses again,
 // or `limits move` completes the choice.
-void LimitsPlace::choose(const LimitsMarker& main, const LimitsMarker& limits)
+void LimitsPlace::choose(const LimitsMarker& main)
 {
-    write(*limits_, Place::here, mark(main, limits));
+    write(*limits_, Place::here, mark(main));
 }
 
 // Refuses a limit Redis that this store may not choose.
@@ -84,10 +85,8 @@ void LimitsPlace::refuse_foreign(const LimitsMarker& main,
 // Marks both Redis servers as having the limits elsewhere. Returns the id of
 // the store: never one that only the limit Redis has, which may be another
 // store's.
-std::string LimitsPlace::mark(const LimitsMarker& main,
-                              const LimitsMarker& limits)
+std::string LimitsPlace::mark(const LimitsMarker& main)
 {
-    refuse_foreign(main, limits);
     fence_new_store(*limits_, schema_);
     fence_new_store(main_, schema_);
     std::string id = main.id.empty() ? store::new_id() : main.id;
@@ -111,9 +110,13 @@ void LimitsPlace::begin_move(const LimitsMarker& main,
 {
     main.refuse_moved();
     limits.refuse_moved();
+    refuse_foreign(main, limits);
+    // Once both are marked, it is too late.
+    require_settled(main_);
+    require_settled(*limits_);
     // From now on neither Redis creates accounts, so each account is on only
     // one of them. New ones are not created until the move is complete.
-    mark(main, limits);
+    mark(main);
     if (main_.is_cluster() || limits_->is_cluster()) {
         wait_for_workers();
     }

@@ -42,8 +42,8 @@ private:
     }
     bool has_accounts();
     void refuse_foreign(const LimitsMarker& main, const LimitsMarker& limits);
-    void choose(const LimitsMarker& main, const LimitsMarker& limits);
-    std::string mark(const LimitsMarker& main, const LimitsMarker& limits);
+    void choose(const LimitsMarker& main);
+    std::string mark(const LimitsMarker& main);
     void begin_move(const LimitsMarker& main, const LimitsMarker& limits);
 
     RedisSession& main_;

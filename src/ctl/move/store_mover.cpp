@@ -89,6 +89,9 @@ bool StoreMover::begin()
         }
     }
     id_ = !from.id.empty() ? from.id : !to.id.empty() ? to.id : store::new_id();
+    // Once the store is marked, it is too late.
+    require_settled(source_);
+    require_settled(destination_);
     fence_new_store(source_, schema_);
     fence_new_store(destination_, schema_);
     try_to_restore();
@@ -99,7 +102,7 @@ bool StoreMover::begin()
 }
 
 // The destination may not permit RESTORE, or be too old for what the source
-// dumps. Once the store is marked, it is too late.
+// dumps.
 void StoreMover::try_to_restore()
 {
     const redis::Reply& dump =

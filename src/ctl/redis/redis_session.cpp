@@ -250,6 +250,11 @@ void read_all(RedisSession& redis, redis::Scan scan,
     }
 }
 
+void require_settled(RedisSession& redis)
+{
+    redis.each_server([](RedisSession&) {});
+}
+
 void each_key(RedisSession& redis, const std::string& pattern,
               const std::function<void(std::string_view)>& use)
 {

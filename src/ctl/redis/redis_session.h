@@ -121,6 +121,10 @@ api::UnixTime time_of(RedisSession& redis);
 void read_all(RedisSession& redis, redis::Scan scan,
               const std::function<void(const redis::Reply&)>& use);
 
+// Throws Failure where each_server() would: call it before a change that only
+// each_server() can complete.
+void require_settled(RedisSession& redis);
+
 // Calls `use` with each Redis key that matches, on all servers; may call it
 // twice for a key. Throws Failure, also while slots of a Cluster move.
 void each_key(RedisSession& redis, const std::string& pattern,

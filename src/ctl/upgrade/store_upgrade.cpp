@@ -124,9 +124,14 @@ void StoreUpgrade::check() const
     refuse_same_database(main_, *limits_, schema_, "--limit-redis");
 }
 
-// Whether accounts can have a usage: an access rule may be missing.
+// Fails unless all servers can be searched, and accounts can have a usage: an
+// access rule may be missing.
 void StoreUpgrade::check_rights()
 {
+    require_settled(main_);
+    if (limits_ != nullptr) {
+        require_settled(*limits_);
+    }
     constexpr std::int64_t kProbeTime = 10'000;
     const std::string probe = schema_.usage("probe", 0, 0);
     RedisSession& redis = accounts();
