@@ -203,6 +203,7 @@ TEST_CASE("a key whose successor is removed while that is disabled stays",
     };
     const auto finished = r.finish(rotation, *begun.value());
     CHECK(removed);
+    REQUIRE(finished.failed());
     CHECK(finished.refusal() == Refusal::overtaken);
     CHECK(r.record("old").count("replaced_by") == 0);
     CHECK(r.record("old").count("expires") == 0);
