@@ -155,7 +155,7 @@ public:
     using Kind = JsonMember::Kind;
     using Names = std::initializer_list<std::string_view>;
 
-    explicit ObjectReader(Names wanted) : wanted_(wanted)
+    ObjectReader(Names wanted) : wanted_(wanted)
     {
         members_.reserve(wanted.size());
     }
