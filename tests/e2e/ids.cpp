@@ -146,6 +146,11 @@ TEST_CASE("ids: a create after a pause knows of a failover and back")
     NginxServer nginx(options);
     Http http(nginx.url(), key.secret);
     CHECK(create(http) == 1);
+    // Perhaps only the third one has confirmed it.
+    REQUIRE(wait_until([&] {
+        return second.command({"GET", "petstore:{petstore:pets}:count"}).text
+               == "1";
+    }));
     promote(second);
     const long long lost = create(http);
     CHECK(lost == 2);
