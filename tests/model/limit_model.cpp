@@ -551,7 +551,7 @@ public:
                    && calls[to].kind == Kind::limit && to - from < most) {
                 ++to;
             }
-            if (to - from > 1 && chance(30)) {
+            if (to - from >= 4 && chance(60)) {
                 make_alike(calls, from, to);
             }
             ends.push_back(to);

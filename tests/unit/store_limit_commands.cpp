@@ -218,29 +218,35 @@ TEST_CASE("requests are packed as a double, three floats and a byte", "[store]")
           == std::string("\0\0\x70\x42", 4));
 }
 
-TEST_CASE("requests that are alike are packed as five doubles and their epochs",
+TEST_CASE("four requests that are alike are packed as five doubles and epochs",
           "[store]")
 {
-    auto first = request_of("a", 3);
-    first.cost = 2;
-    first.limits.month = 5000;
-    auto second = first;
-    second.account = "b";
-    second.epoch = 7;
-    second.fresh = true;
-    const auto packed = words(kLimiter.decide({first, second})).back();
-    CHECK(unpack<double>(packed.substr(0, 56))
-          == std::vector<double>{60, 1000, 6, 5000, 2, double(kEpoch), 7});
-    CHECK(packed.substr(56) == std::string("\0\1\2", 3));
+    std::vector<LimitRequest> requests;
+    for (const auto* const account : {"a", "b", "c", "d"}) {
+        auto request = request_of(account, 3);
+        request.cost = 2;
+        request.limits.month = 5000;
+        request.epoch += account[0];
+        requests.push_back(request);
+    }
+    requests[1].fresh = true;
+    const auto packed = words(kLimiter.decide(requests)).back();
+    CHECK(unpack<double>(packed.substr(0, 72))
+          == std::vector<double>{60, 1000, 6, 5000, 2, kEpoch + 'a',
+                                 kEpoch + 'b', kEpoch + 'c', kEpoch + 'd'});
+    CHECK(packed.substr(72) == std::string("\0\1\0\0\2", 5));
+
+    auto fewer = requests;
+    fewer.pop_back();
+    CHECK(words(kLimiter.decide(fewer)).back().back() == '\1');
 
     const auto differs = GENERATE(0, 1, 2, 3, 4);
-    second.limits.minute += differs == 0;
-    second.limits.day += differs == 1;
-    second.limits.month += differs == 2;
-    second.requests += differs == 3;
-    second.cost += differs == 4;
-    CHECK(words(kLimiter.decide({first, second})).back().back() == '\1');
-    CHECK(words(kLimiter.decide({first})).back().back() == '\1');
+    requests[3].limits.minute += differs == 0;
+    requests[3].limits.day += differs == 1;
+    requests[3].limits.month += differs == 2;
+    requests[3].requests += differs == 3;
+    requests[3].cost += differs == 4;
+    CHECK(words(kLimiter.decide(requests)).back().back() == '\1');
 }
 
 TEST_CASE("requests are packed as six doubles if one has a month or a cost",

@@ -44,7 +44,7 @@ inline std::string asked(const std::vector<Asked>& accounts)
     std::string epochs;
     std::string modes;
     bool need_doubles = false;
-    bool alike = accounts.size() > 1;
+    bool alike = accounts.size() >= 4;
     const auto all_but_epoch = [](const Asked& one) {
         return encode_numbers({one.per_minute, one.per_day,
                                one.requests * one.cost, one.per_month,

@@ -56,7 +56,7 @@ bool needs_doubles(const LimitRequest& request) noexcept
            || !fits_float(request.limits.day) || !fits_float(request.requests);
 }
 
-// The shortest: Redis hashes each byte. For one account, this is never `alike`.
+// The shortest, which Redis reads fastest: `alike` from four accounts on.
 Layout layout_of(const std::vector<LimitRequest>& requests) noexcept
 {
     const LimitRequest& first = requests.front();
@@ -65,7 +65,7 @@ Layout layout_of(const std::vector<LimitRequest>& requests) noexcept
                && other.cost == first.cost;
     };
     const auto begin = requests.begin();
-    if (requests.size() > 1 && std::all_of(begin, requests.end(), is_alike)) {
+    if (requests.size() > 3 && std::all_of(begin, requests.end(), is_alike)) {
         return Layout::alike;
     }
     const bool fit = std::none_of(begin, requests.end(), needs_doubles);
