@@ -9,13 +9,14 @@
 namespace petstore::e2e {
 
 // Reloads nginx while each of these clients has sent a part of its request, so
-// that the old workers will answer. nginx and key must outlive this object.
+// that the old workers will answer. No client may be connected before. nginx
+// and key must outlive this object.
 class OldClients {
 public:
     OldClients(NginxServer& nginx, const Key& key, std::size_t count = 200)
         : key_(key)
     {
-        const auto before = nginx.sockets();
+        const auto before = nginx.sockets_at_rest();
         for (std::size_t i = 0; i < count; ++i) {
             clients_.emplace_back(nginx.port());
             clients_.back().send("GET /v1/pets HTTP/1.1\r\n");
