@@ -170,13 +170,15 @@ class Events:
             get(f"/v1/pets/{source.choice(pets)}", key) for key in keys.good
         ]
         short, long = plan.event_seconds, plan.failover_seconds
+        # As long as there are keys.
+        keys_in_turn = max(short, plan.event_keys // plan.event_rate - LEAD - 1)
         self.events = [
             Event(self.floor, short),
             Event(self.deployment, short),
             Reload(self.floor, short),
             Reload(self.deployment, short),
-            Event(self.deployment, short, every),
-            Reload(self.deployment, short, every),
+            Event(self.deployment, keys_in_turn, every),
+            Reload(self.deployment, keys_in_turn, every),
             Save(self.deployment, short),
             Event(self.deployment, long),
             Failover(self.deployment, long),
