@@ -1,8 +1,7 @@
 // A Redis Cluster: accounts of one primary share a call of the limiter although
 // their slots differ, even while some slots are moving.
-#include <csignal>
-
 #include "support/cluster_world.h"
+#include "support/stopped_worker.h"
 
 using namespace petstore::e2e;
 
@@ -50,15 +49,12 @@ public:
 
     std::vector<Response> ask()
     {
-        // nginx is stopped while they are sent, so it reads them together.
-        const auto worker = nginx_.workers().at(0);
-        ::kill(worker, SIGSTOP);
-        const auto stat = "/proc/" + std::to_string(worker) + "/stat";
-        REQUIRE(wait_until([&] { return contains(read_file(stat), ") T"); }));
-        for (std::size_t i = 0; i < clients_.size(); ++i) {
-            clients_[i].send(request(i));
+        {
+            const StoppedWorker stopped(nginx_);
+            for (std::size_t i = 0; i < clients_.size(); ++i) {
+                clients_[i].send(request(i));
+            }
         }
-        ::kill(worker, SIGCONT);
         std::vector<Response> responses;
         for (auto& client : clients_) {
             responses.push_back(client.read());

@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "support/stopped_worker.h"
 #include "support/store.h"
 
 using namespace petstore::e2e;
@@ -207,19 +208,14 @@ TEST_CASE("cost: the first request of a key looks it up once")
 
 namespace {
 
-// Stops nginx while requests are sent, so that it reads them together. Each
-// client uses an existing connection.
+// Each client uses an existing connection.
 void send_together(const NginxServer& nginx, std::vector<RawClient>& clients,
                    const std::vector<std::string>& requests)
 {
-    const auto worker = nginx.workers().at(0);
-    ::kill(worker, SIGSTOP);
-    const auto stat = "/proc/" + std::to_string(worker) + "/stat";
-    REQUIRE(wait_until([&] { return contains(read_file(stat), ") T"); }));
+    const StoppedWorker stopped(nginx);
     for (std::size_t i = 0; i < requests.size(); ++i) {
         clients[i].send(requests[i]);
     }
-    ::kill(worker, SIGCONT);
 }
 
 }  // namespace

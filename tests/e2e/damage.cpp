@@ -5,6 +5,7 @@
 
 #include "support/guarded_store.h"
 #include "support/limits.h"
+#include "support/stopped_worker.h"
 
 using namespace petstore::e2e;
 
@@ -305,6 +306,40 @@ TEST_CASE("damage: the state of an account")
     }
     store.redis.command({"DEL", state});
     CHECK(bad.get("/v1/pets").status == 200);
+}
+
+TEST_CASE("damage: a limits marker of another type fails only new accounts")
+{
+    Store store;
+    const auto usual = create_key(store.redis);
+    const auto fresh = create_key(store.redis);
+    std::vector<RawClient> clients;
+    const auto send = [&](std::size_t i, const Key& key) {
+        clients[i].send("GET /v1/pets HTTP/1.1\r\nHost: a\r\n"
+                        "Authorization: Bearer "
+                        + key.secret + "\r\n\r\n");
+    };
+    for (const auto& key : {usual, fresh}) {
+        clients.emplace_back(store.nginx.port());
+        send(clients.size() - 1, key);
+        REQUIRE(clients.back().read().status == 200);
+    }
+    store.redis.command({"DEL", account_key(fresh, "state")});
+    store.redis.command({"RPUSH", "petstore:limits-place", "x"});
+    {
+        const StoppedWorker stopped(store.nginx);
+        send(0, usual);
+        send(1, fresh);
+    }
+    const auto admitted = clients[0].read();
+    CHECK(admitted.status == 200);
+    CHECK(rate_headers_of(admitted).limit - rate_headers_of(admitted).remaining
+          == 2);
+    expect_error(clients[1].read(), 500, "internal_error");
+
+    store.redis.command({"DEL", "petstore:limits-place"});
+    send(1, fresh);
+    CHECK(clients[1].read().status == 200);
 }
 
 TEST_CASE("damage: strikes and bans of another type")

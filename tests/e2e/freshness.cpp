@@ -1,11 +1,10 @@
 // Responses from memory are as fresh as Redis: after a 201, every worker of
 // every host returns the pet.
-#include <signal.h>
-
 #include <algorithm>
 #include <atomic>
 #include <thread>
 
+#include "support/stopped_worker.h"
 #include "support/two_hosts.h"
 
 using namespace petstore::e2e;
@@ -150,18 +149,14 @@ TEST_CASE("freshness: requests for one page share one read when it has changed")
     for (int i = 0; i < 64; ++i) {
         clients.emplace_back(store.nginx.port());
     }
-    // All connections are accepted. nginx is stopped while requests are sent,
-    // so that it reads them in one event-loop iteration.
     REQUIRE(wait_until([&] { return store.nginx.sockets() >= sockets + 64; }));
-    const auto worker = store.nginx.workers().at(0);
-    ::kill(worker, SIGSTOP);
-    const auto stat = "/proc/" + std::to_string(worker) + "/stat";
-    REQUIRE(wait_until([&] { return contains(read_file(stat), ") T"); }));
     Monitor monitor(store.redis);
-    for (auto& client : clients) {
-        client.send(store.head("GET /v1/pets HTTP/1.1"));
+    {
+        const StoppedWorker stopped(store.nginx);
+        for (auto& client : clients) {
+            client.send(store.head("GET /v1/pets HTTP/1.1"));
+        }
     }
-    ::kill(worker, SIGCONT);
     for (auto& client : clients) {
         CHECK(client.read().status == 200);
     }

@@ -1,10 +1,9 @@
 // petstore_limit_redis: counters and bans on a separate Redis.
-#include <csignal>
-
 #include <algorithm>
 #include <atomic>
 #include <thread>
 
+#include "support/stopped_worker.h"
 #include "support/two_redis.h"
 
 using namespace petstore::e2e;
@@ -162,19 +161,16 @@ TEST_CASE("two redis: simultaneous requests share both commands")
     }
     REQUIRE(wait_until(
         [&] { return store.nginx.sockets() >= sockets + kClients; }));
-    // nginx is stopped while they are sent, so it reads them together.
-    const auto worker = store.nginx.workers().at(0);
-    ::kill(worker, SIGSTOP);
-    const auto stat = "/proc/" + std::to_string(worker) + "/stat";
-    REQUIRE(wait_until([&] { return contains(read_file(stat), ") T"); }));
     Monitors monitors(store.redis);
     const auto cost = monitors.of([&] {
-        for (auto& client : clients) {
-            client.send("GET /v1/pets/1 HTTP/1.1\r\nHost: a\r\n"
-                        "Authorization: Bearer "
-                        + store.key.secret + "\r\n\r\n");
+        {
+            const StoppedWorker stopped(store.nginx);
+            for (auto& client : clients) {
+                client.send("GET /v1/pets/1 HTTP/1.1\r\nHost: a\r\n"
+                            "Authorization: Bearer "
+                            + store.key.secret + "\r\n\r\n");
+            }
         }
-        ::kill(worker, SIGCONT);
         for (auto& client : clients) {
             CHECK(client.read().status == 200);
         }

@@ -20,9 +20,11 @@ local function decide(i)
     return {-2, ''}
   elseif mode == 2 then
     return {-4, ''}
-  elseif mode < 2 and string.find(call('GET', string.match(KEYS[i], '^[^{]*') .. 'limits-place') or '', '^elsewhere') then
-    return {-3, ''}
   else
+    -- Nothing is raised, because other accounts may have been charged.
+    local place = mode < 2 and redis.pcall('GET', string.match(KEYS[i], '^[^{]*') .. 'limits-place') or ''
+    if type(place) == 'table' then return n == 1 and place or {-5, ''} end
+    if string.find(place, '^elsewhere') then return {-3, ''} end
     -- A new account, or a state that was lost with or without its records. A
     -- caller with a cached record must read it again; one that has just read it
     -- may proceed. The epoch is always new: one taken from a record could be old,
