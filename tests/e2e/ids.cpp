@@ -142,7 +142,7 @@ TEST_CASE("ids: a create after a pause knows of a failover and back")
     options.redis = over_tcp ? first.tcp_url() : first.url();
     // Then a connection carries nothing but creates.
     options.location =
-        "petstore_durability replicas=1; petstore_redis_timeout 10s;";
+        "petstore_durability replicas=1; petstore_redis_connect_timeout 10s; petstore_redis_timeout 10s;";
     NginxServer nginx(options);
     Http http(nginx.url(), key.secret);
     CHECK(create(http) == 1);
@@ -294,7 +294,7 @@ TEST_CASE("ids: an export knows a segment that begins while it runs")
     for (std::string next; std::getline(exported, next); ++lines) {
         line = next;
     }
-    CHECK(exporting.wait(10s) == 0);
+    CHECK(exporting.wait(60s) == 0);
     CHECK(lines == 7'001);
     CHECK(contains(line, "{\"id\":" + std::to_string(id) + ","));
 }

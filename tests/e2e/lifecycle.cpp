@@ -270,7 +270,7 @@ TEST_CASE("lifecycle: descriptors are back to the start after a storm")
         Load load(store, 16);
         CHECK(load.more(500));
     }
-    CHECK(store.nginx.sockets_at_rest() == before);
+    CHECK(wait_until([&] { return store.nginx.sockets_at_rest() == before; }));
 }
 
 TEST_CASE("lifecycle: a reload can change the store")

@@ -34,7 +34,7 @@ GuardedStore::GuardedStore(NginxOptions options, const std::string& shop,
 
 long long GuardedStore::charged() const
 {
-    return used(store.redis, store.key, "minute");
+    return used(store.redis, store.key, "day");
 }
 
 void expect_guarded(const Store& store, const std::string& path, int status)

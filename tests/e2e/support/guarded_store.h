@@ -17,7 +17,7 @@ struct GuardedStore {
     Store store;
     Http& http = store.http;
 
-    // The number of requests charged to the store's key in its minute.
+    // The number of requests charged to the store's key in its day.
     long long charged() const;
 };
 

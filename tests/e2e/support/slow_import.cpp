@@ -49,7 +49,7 @@ void SlowImport::write(const std::string& lines) const
 
 std::string SlowImport::failure()
 {
-    const auto code = process_.wait(20s);
+    const auto code = process_.wait(60s);
     CHECK((code == 1 || code == 4));
     return read_file(dir_ / "err");
 }
