@@ -336,6 +336,11 @@ TEST_CASE("damage: a limits marker of another type fails only new accounts")
     CHECK(rate_headers_of(admitted).limit - rate_headers_of(admitted).remaining
           == 2);
     expect_error(clients[1].read(), 500, "internal_error");
+    DamageLines lines(store.nginx);
+    lines.check_only("petstore:limits-place", [&] {
+        send(1, fresh);
+        expect_error(clients[1].read(), 500, "internal_error");
+    });
 
     store.redis.command({"DEL", "petstore:limits-place"});
     send(1, fresh);

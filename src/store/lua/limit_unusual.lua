@@ -22,8 +22,9 @@ local function decide(i)
     return {-4, ''}
   else
     -- Nothing is raised, because other accounts may have been charged.
-    local place = mode < 2 and redis.pcall('GET', string.match(KEYS[i], '^[^{]*') .. 'limits-place') or ''
-    if type(place) == 'table' then return n == 1 and place or {-5, ''} end
+    local marker = string.match(KEYS[i], '^[^{]*') .. 'limits-place'
+    local place = mode < 2 and redis.pcall('GET', marker) or ''
+    if type(place) == 'table' then return n == 1 and damaged(marker, place) or {-5, ''} end
     if string.find(place, '^elsewhere') then return {-3, ''} end
     -- A new account, or a state that was lost with or without its records. A
     -- caller with a cached record must read it again; one that has just read it
