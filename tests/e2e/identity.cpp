@@ -122,26 +122,6 @@ TEST_CASE("identity: no character of an invalid header stands for another")
     }
 }
 
-TEST_CASE("identity: FastCGI parameters")
-{
-    const BackEnd back_end({}, BackEnd::Protocol::fastcgi);
-    NginxOptions options;
-    options.http = "underscores_in_headers on;";
-    options.server = R"(
-        location /app/ {
-            petstore_guard on;
-            fastcgi_param REQUEST_METHOD $request_method;
-            fastcgi_pass %BACK_END%;
-        })";
-    const Store store(with_back_end(options, back_end));
-    const Customer customer(store.redis);
-    Http http(store.nginx.url(), customer.key.secret);
-    CHECK(http.get("/app/", kInvented).status == 200);
-    expect_identity(back_end.last(), customer.key);
-    CHECK_FALSE(back_end.last().has("authorization"));
-    CHECK(back_end.last().header("x-other") == "kept");
-}
-
 TEST_CASE("identity: none of many headers is lost, wherever the key is")
 {
     GuardedStore shop;

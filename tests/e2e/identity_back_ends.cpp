@@ -1,5 +1,5 @@
-// petstore_identity_headers: what back ends behind grpc_pass, uwsgi_pass and
-// scgi_pass see.
+// petstore_identity_headers: what back ends behind fastcgi_pass, grpc_pass,
+// uwsgi_pass and scgi_pass see.
 #include <algorithm>
 
 #include "support/guarded_store.h"
@@ -13,6 +13,19 @@ namespace {
 struct Reached {
     BackEnd::Request request;
     std::string bytes;  // of all of it
+
+    Reached() = default;
+
+    explicit Reached(const BackEnd::Request& whole)
+        : request(whole), bytes(whole.target + "\n")
+    {
+        request.headers.clear();
+        for (const auto& [name, value] : whole.headers) {
+            add(name, value);
+            bytes += name + ": " + value + "\n";
+        }
+        bytes += whole.body;
+    }
 
     void add(const std::string& name, const std::string& value)
     {
@@ -140,13 +153,13 @@ bool parse_scgi(const std::string& bytes, Headers& parameters,
     return true;
 }
 
-const Words kKinds = {"grpc", "uwsgi", "scgi"};
+const Words kKinds = {"fastcgi", "grpc", "uwsgi", "scgi"};
 
-// The three back ends, and an nginx that guards and passes on /grpc/, /uwsgi/
-// and /scgi/. `locations` is repeated, with the kind of the back end for
-// %KIND%, and for %PASS% the directives that pass a request on; with %RETRY%
-// another server fails first. A server block of the same nginx takes the gRPC
-// calls and passes them on to a back end that records them.
+// A back end of each kind, and an nginx that guards and passes on /fastcgi/,
+// /grpc/, /uwsgi/ and /scgi/. `locations` is repeated, with the kind of the
+// back end for %KIND%, and for %PASS% the directives that pass a request on;
+// with %RETRY% another server fails first. A server block of the same nginx
+// takes the gRPC calls and passes them on to a back end that records them.
 struct BackEnds {
     explicit BackEnds(const std::string& server = "",
                       const std::string& locations =
@@ -156,19 +169,14 @@ struct BackEnds {
 
     std::vector<Reached> reached(const std::string& kind) const
     {
-        if (kind != "grpc") {
+        if (kind == "uwsgi" || kind == "scgi") {
             return (kind == "uwsgi" ? uwsgi : scgi).reached();
         }
+        const auto requests =
+            (kind == "grpc" ? behind_grpc : fastcgi).requests();
         std::vector<Reached> all;
-        for (const auto& request : behind_grpc.requests()) {
-            Reached one{request, request.target + "\n"};
-            one.request.headers.clear();
-            for (const auto& [name, value] : request.headers) {
-                one.add(name, value);
-                one.bytes += name + ": " + value + "\n";
-            }
-            one.bytes += request.body;
-            all.push_back(one);
+        for (const auto& request : requests) {
+            all.emplace_back(request);
         }
         return all;
     }
@@ -195,6 +203,7 @@ struct BackEnds {
         return clients;
     }
 
+    BackEnd fastcgi{{}, BackEnd::Protocol::fastcgi};
     BackEnd behind_grpc;
     ParameterServer uwsgi{parse_uwsgi};
     ParameterServer scgi{parse_scgi};
@@ -209,8 +218,11 @@ private:
 
     std::string address(const std::string& kind) const
     {
-        return kind == "grpc" ? grpc_address
-                              : (kind == "uwsgi" ? uwsgi : scgi).address();
+        if (kind == "grpc") {
+            return grpc_address;
+        }
+        return kind == "fastcgi" ? fastcgi.address()
+                                 : (kind == "uwsgi" ? uwsgi : scgi).address();
     }
 
     static std::string pass(const std::string& kind, const std::string& to)
@@ -315,7 +327,7 @@ void expect_identity(const Reached& reached, const Key& key)
 
 }  // namespace
 
-TEST_CASE("identity: gRPC, uwsgi and SCGI back ends learn who was admitted")
+TEST_CASE("identity: back ends of other protocols learn who was admitted")
 {
     const BackEnds shop;
     const auto key = customer(shop.store.redis);
@@ -347,7 +359,7 @@ TEST_CASE("identity: gRPC, uwsgi and SCGI back ends learn who was admitted")
         CHECK(shop.count(kind) == 4);
     }
     CHECK(shop.last("grpc").request.header("x-protocol") == "HTTP/2.0");
-    CHECK(used(shop.store.redis, key, "minute") == 12);
+    CHECK(used(shop.store.redis, key, "minute") == 16);
 
     // An account without an external id has none.
     for (const auto& kind : kKinds) {
@@ -362,7 +374,7 @@ TEST_CASE("identity: gRPC, uwsgi and SCGI back ends learn who was admitted")
     }
 }
 
-TEST_CASE("identity: gRPC, uwsgi and SCGI back ends see no key of any header")
+TEST_CASE("identity: back ends of other protocols see no key of any header")
 {
     const BackEnds shop("petstore_key_header X-API-Key;");
     const auto key = customer(shop.store.redis);
@@ -397,7 +409,7 @@ TEST_CASE("identity: gRPC, uwsgi and SCGI back ends see no key of any header")
     }
 }
 
-TEST_CASE("identity: no refused request reaches gRPC, uwsgi and SCGI back ends")
+TEST_CASE("identity: no refused request reaches back ends of other protocols")
 {
     const BackEnds shop("petstore_key_header X-API-Key;");
     const auto& redis = shop.store.redis;
@@ -434,7 +446,7 @@ TEST_CASE("identity: no refused request reaches gRPC, uwsgi and SCGI back ends")
     }
 }
 
-TEST_CASE("identity: gRPC, uwsgi and SCGI pages of refusals see no identity")
+TEST_CASE("identity: pages of refusals by other protocols see no identity")
 {
     const BackEnds shop("petstore_key_header X-API-Key;", R"(
         location /%KIND%/ {
@@ -477,7 +489,7 @@ TEST_CASE("identity: gRPC, uwsgi and SCGI pages of refusals see no identity")
     }
 }
 
-TEST_CASE("identity: off passes everything on to gRPC, uwsgi and SCGI")
+TEST_CASE("identity: off passes everything on by other protocols")
 {
     const BackEnds shop(
         "petstore_identity_headers off; petstore_key_header X-API-Key;");
@@ -515,7 +527,7 @@ TEST_CASE("identity: off passes everything on to gRPC, uwsgi and SCGI")
     }
 }
 
-TEST_CASE("identity: gRPC, uwsgi and SCGI after try_files, mirror and a retry")
+TEST_CASE("identity: other protocols after try_files, mirror and a retry")
 {
     const BackEnds shop("", R"(
         location @%KIND% { %PASS% }
@@ -550,14 +562,16 @@ TEST_CASE("identity: gRPC, uwsgi and SCGI after try_files, mirror and a retry")
     }
 }
 
-TEST_CASE("identity: gRPC headers and uwsgi and SCGI parameters replace it")
+TEST_CASE("identity: headers and parameters of other protocols replace it")
 {
     const BackEnds shop("", R"(
         location /set/%KIND% {
             petstore_guard on;
+            fastcgi_param HTTP_X_PLAN "<$http_x_plan>";
             grpc_set_header X-Plan "<$http_x_plan>";
             uwsgi_param HTTP_X_PLAN "<$http_x_plan>";
             scgi_param HTTP_X_PLAN "<$http_x_plan>";
+            fastcgi_param HTTP_X_ACCOUNT "" if_not_empty;
             grpc_set_header X-Account "";
             uwsgi_param HTTP_X_ACCOUNT "" if_not_empty;
             scgi_param HTTP_X_ACCOUNT "" if_not_empty;
@@ -565,6 +579,7 @@ TEST_CASE("identity: gRPC headers and uwsgi and SCGI parameters replace it")
         }
         location /none/%KIND% {
             petstore_guard on;
+            fastcgi_pass_request_headers off;
             uwsgi_pass_request_headers off;
             scgi_pass_request_headers off;
             %PASS%
