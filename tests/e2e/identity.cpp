@@ -1,7 +1,9 @@
 // petstore_identity_headers: what a handler behind the guard sees.
 #include <algorithm>
+#include <thread>
 
 #include "support/guarded_store.h"
+#include "support/one_worker.h"
 
 using namespace petstore::e2e;
 
@@ -58,6 +60,33 @@ void expect_no_identity(const BackEnd::Request& request)
             CHECK(folded != hidden);
         }
     }
+}
+
+// A token for the back end.
+const std::string kToken = "Bearer eyJhbGciOiJub25lIn0.e30.";
+
+// Everything is guarded and cached. X-Cache says where a response is from. The
+// zone "keys" is for cache keys with API keys, which nginx writes into its
+// files.
+NginxOptions with_cache(const std::string& server, const BackEnd& back_end)
+{
+    NginxOptions options;
+    options.file = one_worker(
+        R"(
+    proxy_cache_path cache keys_zone=cache:1m;
+    proxy_cache_path temp/keys keys_zone=keys:1m;
+    underscores_in_headers on;
+    petstore_redis %REDIS%;
+    %TIMEOUTS%
+    petstore_key_header X-API-Key;)",
+        R"(
+        petstore_guard on;
+        proxy_cache cache;
+        add_header X-Cache $upstream_cache_status;
+        )" + server);
+    replace_all(options.file, "%BACK_END%", back_end.address());
+    options.workers = 3;  // with the cache's manager and loader
+    return options;
 }
 
 }  // namespace
@@ -414,18 +443,17 @@ TEST_CASE("identity: a token for the back end beside a key of its own header")
         proxy_set_header X-Seen-Key $http_x_api_key;
         proxy_set_header X-Seen-Token $http_authorization;)");
     Http nobody(shop.store.nginx.url());
-    const std::string token = "Bearer eyJhbGciOiJub25lIn0.e30.";
     CHECK(nobody
-              .get("/shop/", {{"Authorization", token},
+              .get("/shop/", {{"Authorization", kToken},
                               {"X-API-Key", shop.store.key.secret}})
               .status
           == 200);
     auto reached = shop.back_end.last();
-    CHECK(reached.header("authorization") == token);
+    CHECK(reached.header("authorization") == kToken);
     CHECK_FALSE(reached.has("x-api-key"));
     CHECK(reached.header("x-account") == shop.store.key.account);
     CHECK(reached.header("x-seen-key") == shop.store.key.secret);
-    CHECK(reached.header("x-seen-token") == token);
+    CHECK(reached.header("x-seen-token") == kToken);
 
     CHECK(shop.http.get("/shop/").status == 200);
     reached = shop.back_end.last();
@@ -665,6 +693,109 @@ TEST_CASE("identity: subrequests")
     CHECK(included.target == "/shop/included");
     CHECK(included.header("x-account") == store.key.account);
     CHECK_FALSE(included.has("authorization"));
+}
+
+TEST_CASE("identity: background updates of a cache")
+{
+    const BackEnd back_end([](const BackEnd::Request&) {
+        return Response{
+            200, "1.1", {{"Cache-Control", "max-age=1"}}, "back end"};
+    });
+    const Store store(with_cache(R"(
+        proxy_cache_key $petstore_account$request_uri;
+        proxy_cache_use_stale updating;
+        proxy_cache_background_update on;
+        location / { proxy_pass http://%BACK_END%; })",
+                                 back_end));
+    const Customer customer(store.redis);
+    const auto& key = customer.key;
+    Http http(store.nginx.url());
+    int asked = 0;
+    std::size_t reached = 0;
+    for (const auto& sent :
+         {Headers{{"Authorization", "Bearer " + key.secret}},
+          Headers{{"X-API-Key", key.secret}, {"Authorization", kToken}}}) {
+        const bool bearer = sent.size() == 1;
+        const std::string path = bearer ? "/bearer" : "/header";
+        INFO(path);
+        auto headers = kInvented;
+        headers.insert(headers.end(), sent.begin(), sent.end());
+        const auto cache = [&] {
+            ++asked;
+            return http.get(path, headers).header("x-cache");
+        };
+        CHECK(cache() == "MISS");
+        // Whoever finds the expired entry gets it and has it updated.
+        CHECK(wait_until([&] {
+            std::this_thread::sleep_for(100ms);
+            return cache() == "STALE";
+        }));
+        CHECK(wait_until([&] { return back_end.count() == reached + 2; }));
+        const auto requests = back_end.requests();
+        for (; reached < requests.size(); ++reached) {
+            const auto& request = requests[reached];
+            INFO("request " << reached);
+            CHECK(request.target == path);
+            expect_identity(request, key);
+            CHECK_FALSE(request.has("x-api-key"));
+            CHECK(request.has("authorization") == !bearer);
+            CHECK((bearer || request.header("authorization") == kToken));
+        }
+        // The same headers, so neither key nor inventions under other names.
+        CHECK(requests[reached - 1].headers == requests[reached - 2].headers);
+    }
+    CHECK(used(store.redis, key, "minute") == asked);
+}
+
+TEST_CASE("identity: cache keys keep customers apart")
+{
+    const BackEnd back_end([](const BackEnd::Request& request) {
+        return Response{200, "1.1", {}, request.header("x-account")};
+    });
+    const Store store(with_cache(R"(
+        proxy_cache_valid 200 1h;
+        location /bearer {
+            proxy_cache keys;
+            proxy_cache_key $http_authorization$request_uri;
+            proxy_pass http://%BACK_END%;
+        }
+        location /header {
+            proxy_cache keys;
+            proxy_cache_key $http_x_api_key$request_uri;
+            proxy_pass http://%BACK_END%;
+        }
+        location /account {
+            proxy_cache_key $petstore_account$request_uri;
+            proxy_pass http://%BACK_END%;
+        })",
+                                 back_end));
+    const auto first = create_key(store.redis);
+    const auto second = create_key(store.redis);
+    Http http(store.nginx.url());
+    const auto bearer = [](const Key& key) {
+        return Headers{{"Authorization", "Bearer " + key.secret}};
+    };
+    const auto header = [](const Key& key) {
+        return Headers{{"X-API-Key", key.secret}, {"Authorization", kToken}};
+    };
+    const auto expect = [&](const std::string& path, const Headers& headers,
+                            const Key& key, const std::string& cache) {
+        INFO(path << " " << cache);
+        const auto response = http.get(path, headers);
+        CHECK(response.status == 200);
+        CHECK(response.header("x-cache") == cache);
+        CHECK(response.body == key.account);
+    };
+    for (const std::string cache : {"MISS", "HIT"}) {
+        for (const auto& key : {first, second}) {
+            expect("/bearer", bearer(key), key, cache);
+            expect("/header", header(key), key, cache);
+            expect("/account", bearer(key), key, cache);
+            expect("/account", header(key), key, "HIT");
+        }
+    }
+    CHECK(back_end.count() == 6);
+    CHECK(http.get("/account", kNoKey).status == 401);
 }
 
 TEST_CASE("identity: off passes everything on as it came")
