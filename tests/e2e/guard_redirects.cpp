@@ -499,7 +499,7 @@ TEST_CASE("guard: each guarded location of a request checks the scope")
     CHECK(shop.back_end.count() == 2);
 }
 
-TEST_CASE("guard: subrequests are charged once")
+TEST_CASE("guard: subrequests are charged once, and have the identity")
 {
     NginxOptions options;
     options.server = R"(
@@ -548,12 +548,26 @@ TEST_CASE("guard: subrequests are charged once")
         INFO(path);
         const auto key = create_key(store.redis);
         store.http.use_key(key.secret);
-        const auto response = store.http.get(path);
+        const auto before = shop.back_end.count();
+        const auto response =
+            store.http.get(path, {{"X-Account", "root"}, {"X-Plan", "gold"}});
         CHECK(response.status == 200);
         CHECK(response.body == body);
         CHECK(used(store.redis, key, "minute") == 1);
         if (path != std::string("/open/page.html")) {
             CHECK(rate_headers_of(response).remaining == 999'999);
+        }
+        // Each part, slices included, has the identity and no key.
+        const auto requests = shop.back_end.requests();
+        CHECK(requests.size() == before + 3);
+        for (auto i = before; i < requests.size(); ++i) {
+            INFO(requests[i].target << " " << requests[i].header("range"));
+            CHECK(requests[i].has("range")
+                  == (path == std::string("/sliced/")));
+            CHECK(requests[i].header("x-account") == key.account);
+            CHECK(requests[i].header("x-key-id") == key.id);
+            CHECK(requests[i].header("x-plan") != "gold");
+            CHECK_FALSE(requests[i].has("authorization"));
         }
     }
     // The first request with a key waits for Redis; its parts share one
