@@ -165,3 +165,70 @@ TEST_CASE("http3: the guard")
     expect_error(post(http, "/shop/orders", body), 403, "insufficient_scope");
     CHECK(shop.back_end.count() == 2);
 }
+
+TEST_CASE("http3: a back end and the page of a refusal see no key")
+{
+    if (!has_http3()) {
+        return;
+    }
+    NginxOptions options;
+    options.http = "underscores_in_headers on; petstore_key_header X-API-Key;";
+    options.server = "location @page { proxy_pass http://%BACK_END%; }";
+    GuardedStore shop(with_http3(options), "error_page 400 401 403 = @page;");
+    const auto& key = shop.store.key;
+    const auto reader = create_key(shop.store.redis, {"--scopes", "reports"});
+    const std::string token = "Bearer eyJhbGciOiJub25lIn0.e30.";
+    auto http = client_of(shop.store.nginx);
+    // The request that reaches the back end.
+    const auto reached = [&](const Headers& sent) {
+        Headers headers = {
+            {"X-Account", "invented"},     {"x-account", "invented"},
+            {"X_Account", "invented"},     {"X-PLAN", "invented"},
+            {"x_plan", "invented"},        {"X-Key-Id", "invented"},
+            {"X-External_Id", "invented"}, {"X-Other", "kept"}};
+        headers.insert(headers.end(), sent.begin(), sent.end());
+        const auto before = shop.back_end.count();
+        const auto response = http.get("/shop/", headers);
+        CHECK(response.version == "3");
+        CHECK(response.body == "back end");
+        REQUIRE(shop.back_end.count() == before + 1);
+        const auto request = shop.back_end.last();
+        for (const auto& [name, value] : request.headers) {
+            INFO(name << ": " << value);
+            CHECK(value != "invented");
+            CHECK_FALSE(contains(value, key.secret));
+            CHECK_FALSE(contains(value, reader.secret));
+        }
+        CHECK(request.header("x-other") == "kept");
+        CHECK_FALSE(request.has("x-api-key"));
+        return request;
+    };
+
+    const Headers bearer = {{"Authorization", "Bearer " + key.secret}};
+    const Headers header = {{"X-API-Key", key.secret},
+                            {"Authorization", token}};
+    const Headers spelled = {{"X_API_Key", key.secret},
+                             {"x-api-key", key.secret}};
+    for (const auto& sent : {bearer, header, spelled}) {
+        const auto request = reached(sent);
+        CHECK(request.header("x-account") == key.account);
+        CHECK(request.header("x-key-id") == key.id);
+        CHECK(request.has("authorization") == (sent == header));
+        CHECK((sent != header || request.header("authorization") == token));
+    }
+    CHECK(shop.charged() == 3);
+
+    for (const auto& sent :
+         {Headers{}, kUnknownKey, Headers{{"X-API-Key", reader.secret}},
+          Headers{{"Authorization", "Bearer " + reader.secret}},
+          Headers{{"X-API-Key", key.secret}, {"X-Api-Key", "repeated"}}}) {
+        const auto request = reached(sent);
+        CHECK_FALSE(request.has("x-account"));
+        CHECK_FALSE(request.has("x-key-id"));
+        CHECK_FALSE(request.has("authorization"));
+    }
+    CHECK(reached({{"X-API-Key", "unknown"}, {"Authorization", token}})
+              .header("authorization")
+          == token);
+    CHECK(shop.charged() == 3);
+}
