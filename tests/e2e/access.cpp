@@ -1,4 +1,5 @@
-// petstore_key_header, petstore_realm, petstore_allow_plans and petstore_scope.
+// petstore_key_header, petstore_realm, petstore_allow_plans, petstore_scope and
+// petstore_route.
 #include "support/guarded_store.h"
 
 using namespace petstore::e2e;
@@ -236,6 +237,59 @@ TEST_CASE("access: routes of guarded locations in metrics and logs")
     // They survive a reload.
     shop.store.nginx.reload_and_settle();
     CHECK(contains(metrics(), requests + "\"shop\",status=\"200\"} 2"));
+}
+
+TEST_CASE("access: of 70 routes, 64 have series of their own")
+{
+    const auto with_routes = [](const std::string& prefix) {
+        NginxOptions options;
+        options.server = "location /status { petstore_status; }";
+        for (int i = 0; i < 70; ++i) {
+            const auto name = prefix + std::to_string(i);
+            options.server += "location = /" + name
+                              + " { petstore_guard on; petstore_route " + name
+                              + "; empty_gif; }";
+        }
+        return options;
+    };
+    Store store(with_routes("a"));
+    for (int i = 0; i < 70; ++i) {
+        const auto path = "/a" + std::to_string(i);
+        CHECK(store.http.get(path).status == 200);
+        CHECK(store.http.get(path, kNoKey).status == 401);
+    }
+    const auto metrics = [&] { return store.http.get("/status").body; };
+    const std::string requests = "petstore_guarded_requests_total{route=";
+    const std::string durations =
+        "petstore_guarded_request_duration_seconds_count{route=";
+    CHECK(wait_until([&] {
+        return contains(metrics(), requests + "\"other\",status=\"401\"} 6\n");
+    }));
+    auto text = metrics();
+    for (int i = 0; i < 70; ++i) {
+        const auto label = "\"a" + std::to_string(i) + "\"";
+        INFO(label);
+        const bool own = i < 64;
+        CHECK(contains(text, requests + label + ",status=\"200\"} 1\n") == own);
+        CHECK(contains(text, durations + label + "} 2\n") == own);
+    }
+    CHECK(contains(text, requests + "\"other\",status=\"200\"} 6\n"));
+    CHECK(contains(text, durations + "\"other\"} 12\n"));
+    CHECK(count_of(text, requests) == 65 * 2);
+    CHECK(count_of(text, durations) == 65);
+
+    // No reload makes room for others.
+    auto renamed = with_routes("b");
+    renamed.redis = store.redis.url();
+    store.nginx.change(renamed);
+    store.nginx.reload_and_settle();
+    CHECK(store.http.get("/b0").status == 200);
+    CHECK(wait_until([&] {
+        text = metrics();
+        return contains(text, requests + "\"other\",status=\"200\"} 7\n");
+    }));
+    CHECK(count_of(text, requests) == 65 * 2);
+    CHECK(count_of(text, durations) == 65);
 }
 
 TEST_CASE("access: a zone below 256k has no room for routes")
