@@ -157,41 +157,62 @@ TEST_CASE("guard: errors of the configuration")
     }
 }
 
-TEST_CASE("guard: nginx-conf/guard.conf puts two services behind one budget")
+TEST_CASE("guard: nginx-conf/guard.conf")
 {
     const BackEnd back_end;
     const RedisServer redis;
-    const auto key = create_key(redis, {"--plan", "free"});
+    const auto key = create_key(redis, {"--plan", "startup"});
     const NginxServer nginx(guard_conf(redis, back_end));
     Http http(nginx.url(), key.secret);
 
-    CHECK(rate_headers_of(http.get("/v1/pets")).remaining == 59);
     const auto order =
         http.send({"POST",
-                   "/v1/store/orders",
+                   "/orders/1",
                    {{"X-Account", "made-up"}, {"X-Plan", "enterprise"}},
                    "{\"petId\":1}"});
     CHECK(order.status == 200);
     CHECK(order.body == "back end");
-    CHECK(rate_headers_of(order).remaining == 58);
+    CHECK(rate_headers_of(order).limit == 120);
+    CHECK(rate_headers_of(order).remaining == 119);
+    CHECK(order.has("x-request-id"));
     const auto reached = back_end.last();
-    CHECK(reached.target == "/v1/store/orders");
+    CHECK(reached.target == "/orders/1");
     CHECK(reached.body == "{\"petId\":1}");
+    CHECK(reached.header("host") == own_address());
     CHECK(reached.header("x-account") == key.account);
-    CHECK(reached.header("x-plan") == "free");
+    CHECK(reached.header("x-plan") == "startup");
     CHECK_FALSE(reached.has("authorization"));
     CHECK_FALSE(reached.has("connection"));
 
-    for (int i = 0; i < 58; ++i) {
-        CHECK(http.get(i % 2 == 0 ? "/v1/pets" : "/v1/store/").status == 200);
+    // One budget, of which a report costs ten times as much.
+    CHECK(rate_headers_of(http.get("/reports/")).remaining == 109);
+    const auto usage = http.get("/usage").json();
+    CHECK(usage["plan"] == "startup");
+    CHECK(usage["today"] == 11);
+    for (int i = 0; i < 10; ++i) {
+        CHECK(http.get("/reports/").status == 200);
     }
-    expect_error(http.get("/v1/store/"), 429, "rate_limit_exceeded");
-    expect_error(http.get("/v1/pets"), 429, "rate_limit_exceeded");
-    expect_error(http.get("/v1/store/", kNoKey), 401, "missing_api_key");
-    CHECK(back_end.count() == 30);
+    for (int i = 0; i < 9; ++i) {
+        expect_error(http.get("/reports/"), 429, "rate_limit_exceeded");
+        CHECK(http.get("/orders/").status == 200);
+    }
+    expect_error(http.get("/orders/"), 429, "rate_limit_exceeded");
+    expect_error(http.get("/orders/", kNoKey), 401, "missing_api_key");
+    CHECK(back_end.count() == 21);
+    Http(nginx.url(), create_key(redis, {"--plan", "business"}).secret)
+        .get("/reports/");
+    CHECK(back_end.count() == 22);
+    Http pro(nginx.url(), create_key(redis, {"--plan", "pro"}).secret);
+    CHECK(pro.get("/orders/").status == 200);
+    expect_error(pro.get("/reports/"), 403, "plan_not_allowed");
+
     CHECK(wait_until([&] {
         return contains(nginx.access_log(),
-                        "\"POST /v1/store/orders\" 200 account=" + key.account
-                            + " key=" + key.id + " limit=PASSED redis=");
+                        "\"POST /orders/1\" 200 route=orders account="
+                            + key.account + " key=" + key.id
+                            + " limit=PASSED refusal=- request=");
     }));
+    const auto metrics = http.get("/status").body;
+    CHECK(contains(metrics, "{route=\"orders\",status=\"401\"} 1\n"));
+    CHECK(contains(metrics, "{route=\"reports\",status=\"429\"} 9\n"));
 }

@@ -13,7 +13,7 @@ import { freePort, root, startStore, waitUntil } from '../support/store.mjs';
 
 const configurations = ['nginx-conf/quickstart.conf',
     'nginx-conf/production.conf', 'nginx-conf/container.conf',
-    'nginx-conf/guard.conf', 'debian/site.conf'];
+    'debian/site.conf'];
 
 // The locations /docs and /docs/ of a shipped configuration.
 function locations(file) {
