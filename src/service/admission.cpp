@@ -4,6 +4,7 @@
 
 #include "../store/failure.h"
 #include "decision.h"
+#include "refusal.h"
 
 namespace petstore::service {
 
@@ -18,15 +19,7 @@ void Admission::on_key(Record record)
     confirming_ ? handler_.on_key_confirmed() : check_limits(record);
 }
 
-// Also if another read is due by now: a slow Redis must not let a request wait
-// for ever.
-void Admission::take_plans(const store::Done&)
-{
-    plans_awaited_ = true;
-    check_limits(Record::remembered);
-}
-
-// 3. The limits: by a decision about the same client's request, by a denial of
+// 2. The limits: by a decision about the same client's request, by a denial of
 // a moment ago, or by asking the limiter.
 void Admission::check_limits(Record record)
 {
@@ -34,7 +27,7 @@ void Admission::check_limits(Record record)
     if (shared.stage != SharedDecision::Stage::none) {
         return share_decision();
     }
-    // 2. The plans, which seldom have to be waited for.
+    // The limits are the plan's, which seldom has to be waited for.
     store::PlansInForce& plans = task_.storage().plans;
     if (!plans_awaited_ && !plans.current()) {
         if (task_.may_wait()) {
@@ -64,6 +57,14 @@ void Admission::check_limits(Record record)
                                    {record == Record::fresh, placed_},
                                    {*this, *this, handler_.needs_version()});
     }
+}
+
+// Also if another read is due by now: a slow Redis must not let a request wait
+// for ever.
+void Admission::take_plans(const store::Done&)
+{
+    plans_awaited_ = true;
+    check_limits(Record::remembered);
 }
 
 void Admission::share_decision()
@@ -150,7 +151,7 @@ void Admission::take_marker(const store::Done&)
     authentication_.check();
 }
 
-// 4. Acts or denies.
+// 3. Acts or denies.
 void Admission::act_on(const api::Decision& decision)
 {
     const ValidKey& key = authentication_.key();
@@ -158,7 +159,7 @@ void Admission::act_on(const api::Decision& decision)
     case Consequence::admit:
         return handler_.on_admitted();
     case Consequence::deny:
-        return refuse(deny(task_, decision));
+        return deny(task_, decision);
     case Consequence::deny_counted:
         return task_.storage().denials.report_and_wait(
             key, task_.settings().ban, decision, denial_counted_.begin(),
@@ -178,7 +179,7 @@ void Admission::confirm_key()
 
 void Admission::take_counted(const api::Decision& decision)
 {
-    refuse(deny(task_, decision));
+    deny(task_, decision);
 }
 
 void Admission::account_banned(const store::Account& account,
@@ -188,11 +189,6 @@ void Admission::account_banned(const store::Account& account,
                              ? static_cast<store::BanLog&>(task_.storage().log)
                              : task_.log();
     log.account_banned(account, status);
-}
-
-void Admission::refuse(Refusal&& refusal)
-{
-    task_.refuse(refusal.error, std::move(refusal.response));
 }
 
 void Admission::abandon() noexcept

@@ -7,16 +7,15 @@
 #include "admission_handler.h"
 #include "authentication.h"
 #include "await.h"
-#include "refusal.h"
 
 namespace petstore::service {
 
 // Admits or refuses a request: key → expiry → plans → limits → rate headers. A
 // refused request is answered here; its handler is not called.
 //
-// This class decides in which order the steps are taken, and waits for Redis.
-// The steps (Authentication, decision, refusal) do not know each other, nor
-// this class.
+// This class decides in which order the steps are taken; no step knows it. The
+// first, Authentication, answers requests without a valid key itself; the
+// others (decision, refusal) wait for nothing.
 class Admission final : private Authentication::Owner,
                         private store::LimitObserver,
                         private store::Waiter<store::LimitAnswer>,
@@ -58,8 +57,8 @@ private:
     using Record = Authentication::Record;
 
     void on_key(Record record) override;
-    void take_plans(const store::Done&);
     void check_limits(Record record);
+    void take_plans(const store::Done&);
     void share_decision();
     void take_marker(const store::Done&);
     void on_limit_sent() noexcept override;
@@ -70,7 +69,6 @@ private:
     void take_counted(const api::Decision& decision);
     void account_banned(const store::Account& account,
                         const store::AccountStatus& status) noexcept override;
-    void refuse(Refusal&& refusal);
 
     RequestTask& task_;
     AdmissionHandler& handler_;

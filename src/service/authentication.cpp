@@ -22,7 +22,7 @@ void Authentication::proceed(FoundKey found)
         return check();
     }
     if (found.refused) {
-        return refuse(*found.refused);
+        return refuse_key(task_, *found.refused);
     }
     read();
 }
@@ -95,13 +95,7 @@ void Authentication::read_again()
 
 void Authentication::refuse()
 {
-    refuse(forget_key(digest_, key_.get(), task_.storage()));
-}
-
-void Authentication::refuse(const store::RefusedKey& key)
-{
-    Refusal refusal = refuse_key(task_, key);
-    task_.refuse(refusal.error, std::move(refusal.response));
+    refuse_key(task_, forget_key(digest_, key_.get(), task_.storage()));
 }
 
 }  // namespace petstore::service

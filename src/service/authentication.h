@@ -63,7 +63,6 @@ private:
     void take_key(const store::Ref<store::CachedKey>& key);
     void check(Record record);
     void take_clock(const store::Done&) { check(); }
-    void refuse(const store::RefusedKey& key);
 
     RequestTask& task_;
     Owner& owner_;

@@ -2,24 +2,25 @@
 #include "refusal.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace petstore::service {
 
 namespace {
 
-Refusal refuse_address(const RequestTask& task, const api::RateView& rate)
+void refuse_address(RequestTask& task, const api::RateView& rate)
 {
     const api::Millis now = task.storage().clock.host_time() / 1000 * 1000;
     api::Decision decision;
     decision.minute = {rate.limit, rate.limit, rate.reset * 1000};
-    Refusal refusal{api::denial(decision, now), {}};
-    refusal.response.retry_after = api::retry_after(decision.minute.reset, now);
-    return refusal;
+    Response response;
+    response.retry_after = api::retry_after(decision.minute.reset, now);
+    task.refuse(api::denial(decision, now), std::move(response));
 }
 
 }  // namespace
 
-Refusal refuse_key(RequestTask& task, const store::RefusedKey& key)
+void refuse_key(RequestTask& task, const store::RefusedKey& key)
 {
     RequestState& state = task.state();
     if (!state.address) {
@@ -45,20 +46,20 @@ Refusal refuse_key(RequestTask& task, const store::RefusedKey& key)
         task.log().dry_run(nullptr);
     }
 
-    Refusal refusal;
+    api::Error error;
+    Response response;
     if (key.refusal == api::KeyRefusal::missing) {
-        refusal.error = {api::ErrorCode::missing_api_key, settings.missing_key};
-        refusal.response.authenticate = settings.challenge;
+        error = {api::ErrorCode::missing_api_key, settings.missing_key};
+        response.authenticate = settings.challenge;
     } else if (key.refusal == api::KeyRefusal::repeated) {
-        refusal.error = {api::ErrorCode::invalid_parameter,
-                         "The header " + settings.key_header
-                             + " must not be repeated."};
+        error = {api::ErrorCode::invalid_parameter,
+                 "The header " + settings.key_header
+                     + " must not be repeated."};
     } else {
-        refusal.error = {api::ErrorCode::invalid_api_key,
-                         "The API key is not valid."};
-        refusal.response.authenticate = settings.challenge_to_key;
+        error = {api::ErrorCode::invalid_api_key, "The API key is not valid."};
+        response.authenticate = settings.challenge_to_key;
     }
-    return refusal;
+    task.refuse(error, std::move(response));
 }
 
 bool is_plan_allowed(const Settings& settings,
@@ -87,7 +88,7 @@ api::Error insufficient_scope() noexcept
             "The API key lacks the scope for this operation."};
 }
 
-Refusal deny(RequestTask& task, const api::Decision& decision)
+void deny(RequestTask& task, const api::Decision& decision)
 {
     RequestState& state = task.state();
     state.decision.make(decision);
@@ -97,12 +98,12 @@ Refusal deny(RequestTask& task, const api::Decision& decision)
     task.report().limit_status = decision.verdict == api::Verdict::banned
                                      ? api::LimitStatus::banned
                                      : api::LimitStatus::limited;
-    Refusal refusal{api::denial(decision, decision.now), {}};
+    Response response;
     if (!api::exceeds_plan(decision)) {
-        refusal.response.retry_after =
+        response.retry_after =
             api::retry_after(api::denial_end(decision), decision.now);
     }
-    return refusal;
+    task.refuse(api::denial(decision, decision.now), std::move(response));
 }
 
 }  // namespace petstore::service

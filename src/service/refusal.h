@@ -5,15 +5,9 @@
 
 namespace petstore::service {
 
-// How a request is refused.
-struct Refusal {
-    api::Error error;
-    Response response;  // its headers
-};
-
 // Refuses a request without a valid key. Counts it in the window of its
 // client's address, which limits it only where that is enforced.
-Refusal refuse_key(RequestTask& task, const store::RefusedKey& key);
+void refuse_key(RequestTask& task, const store::RefusedKey& key);
 
 // Whether the location accepts the key's plan.
 bool is_plan_allowed(const Settings& settings,
@@ -24,6 +18,6 @@ api::Error no_such_path() noexcept;
 api::Error insufficient_scope() noexcept;
 
 // Denies a request because of its account's limits or ban.
-Refusal deny(RequestTask& task, const api::Decision& decision);
+void deny(RequestTask& task, const api::Decision& decision);
 
 }  // namespace petstore::service
