@@ -16,7 +16,7 @@ namespace petstore::ngx_redis {
 
 // A worker's nodes for the primaries of a Redis Cluster, with one connection
 // each. Owned by the Worker.
-class Cluster final : private redis::ClusterLink::Host,
+class Cluster final : private redis::ClusterLink::Owner,
                       private MapFinder::User {
 public:
     // `settings` are those of a Cluster. They, `scheduler` and `meters` must

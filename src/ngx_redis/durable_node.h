@@ -14,7 +14,7 @@ namespace petstore::ngx_redis {
 
 // A worker's second connection to a Redis, for writes that wait until they are
 // durable. Owned by the Worker.
-class DurableNode final : private redis::DurableLink::Host {
+class DurableNode final : private redis::DurableLink::Owner {
 public:
     // `scheduler` and `meter` must outlive the node.
     DurableNode(const NodeSettings& settings,

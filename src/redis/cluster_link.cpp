@@ -26,10 +26,10 @@ public:
     };
 
     // Throws std::bad_alloc.
-    Call(ClusterLink& owner, const Command& original, ReplyHandler& handler,
+    Call(ClusterLink& link, const Command& original, ReplyHandler& handler,
          std::uint64_t deadline)
         : command(original.owned()), slot(hash_slot(command.routing_key())),
-          deadline(deadline), place_(1, this), owner_(owner), handler_(&handler)
+          deadline(deadline), place_(1, this), link_(link), handler_(&handler)
     {}
 
     bool has_ended() const noexcept { return handler_ == nullptr; }
@@ -42,7 +42,7 @@ public:
     void out_of_order() noexcept
     {
         reordered_ = true;
-        owner_.slots_.reordered(slot);
+        link_.slots_.reordered(slot);
     }
 
     // Calls the handler; a reply may still arrive.
@@ -54,19 +54,19 @@ public:
     void on_reply(const Reply& reply) noexcept override
     {
         if (!has_ended() && reply.is_error()) {
-            if (owner_.take_error(*this, reply)) {
+            if (link_.take_error(*this, reply)) {
                 return;
             }
             if (RedirectPolicy::is_about_slots(reply)
                 && !handler_->reports(reply)) {
-                owner_.host_.gave_up(reply);
+                link_.owner_.gave_up(reply);
             }
         }
         if (reordered_) {
             out_of_order();  // for commands sent since
         }
         ReplyHandler* const handler = handler_;
-        owner_.end(*this);
+        link_.end(*this);
         if (handler != nullptr) {
             handler->on_reply(reply);
         }
@@ -75,22 +75,22 @@ public:
     void on_no_reply(NoReply cause) noexcept override
     {
         ReplyHandler* const handler = handler_;
-        ClusterLink& owner = owner_;
+        ClusterLink& link = link_;
         const bool for_any = command.routing_key().empty();
-        const std::uint64_t time_left = owner.time_left(*this);
+        const std::uint64_t time_left = link.time_left(*this);
         if (cause == NoReply::not_sent && !has_ended()
-            && (owner.policy_.may_retry_later(time_left)
+            && (link.policy_.may_retry_later(time_left)
                 || (for_any && time_left > 0))
-            && owner.host_.may_recover()) {
-            owner.search();
-            owner.retry(*this);
+            && link.owner_.may_recover()) {
+            link.search();
+            link.retry(*this);
             if (for_any) {
-                slot = owner.slots_.slot_elsewhere(slot);
+                slot = link.slots_.slot_elsewhere(slot);
             }
             return;
         }
-        owner.end(*this);
-        owner.search();
+        link.end(*this);
+        link.search();
         if (handler != nullptr) {
             handler->on_no_reply(cause);
         }
@@ -115,14 +115,14 @@ private:
     friend class ClusterLink;
 
     std::list<Call*> place_;  // its element is in held_ instead while held
-    ClusterLink& owner_;
+    ClusterLink& link_;
     ReplyHandler* handler_;  // nullptr once it was called
     bool reordered_ = false;
 };
 
-ClusterLink::ClusterLink(Host& host, Alarm& alarm, std::uint64_t timeout,
+ClusterLink::ClusterLink(Owner& owner, Alarm& alarm, std::uint64_t timeout,
                          RedirectPolicy::Persistence persistence)
-    : host_(host), alarm_(alarm), timeout_(timeout),
+    : owner_(owner), alarm_(alarm), timeout_(timeout),
       policy_(timeout, persistence), asking_("ASKING")
 {}
 
@@ -139,7 +139,7 @@ void ClusterLink::send(const Command& command, ReplyHandler& handler) noexcept
 {
     const bool full = calls_.size() >= kMaxCalls;
     if (full) {
-        host_.queue_full();
+        owner_.queue_full();
     }
     if (closed_ || full || (!slots_.has_map() && gave_up_)) {
         warm_up();
@@ -168,7 +168,7 @@ void ClusterLink::search() noexcept
     if (due && !searching_ && !closed_) {
         searching_ = true;
         searched_at_ = alarm_.now();
-        host_.find_map();
+        owner_.find_map();
     }
 }
 
@@ -178,14 +178,14 @@ void ClusterLink::on_map(SlotMap map) noexcept
     try {
         std::vector<Link*> links;
         for (const ServerAddress& primary : map.primaries()) {
-            links.push_back(host_.link_to(primary));
+            links.push_back(owner_.link_to(primary));
         }
         slots_.take(std::move(map), std::move(links));
     } catch (...) {
         fail_held(Call::is_unsent);
         return;
     }
-    host_.keep(slots_.map().primaries());
+    owner_.keep(slots_.map().primaries());
     while (Call* call = take_held(Call::is_unsent)) {
         hold(*call);  // a part of its time is over
         route(*call);
@@ -255,7 +255,7 @@ bool ClusterLink::take_error(Call& call, const Reply& error) noexcept
             retry(call);
             return true;
         case Action::fail:
-            host_.gave_up(error);
+            owner_.gave_up(error);
             call.on_no_reply(NoReply::not_sent);
             return true;
         }
@@ -288,10 +288,10 @@ void ClusterLink::follow(Call& call, ServerAddress server, bool moved)
 {
     call.server = server.host;
     server.id = slots_.map().id_at(server);
-    Link* const link = host_.link_to(server);
+    Link* const link = owner_.link_to(server);
     if (moved && link != nullptr && slots_.link_of(call.slot) != link) {
         slots_.move(call.slot, server, *link);
-        host_.keep(slots_.map().primaries());
+        owner_.keep(slots_.map().primaries());
     }
     // Nothing throws from here on.
     ++call.attempt.redirects;

@@ -28,11 +28,11 @@ namespace petstore::redis {
 // without a routing key is for any primary: it is tried on others. Nothing else
 // waits or is resent.
 //
-// Independent of sockets and clocks; see Host and Alarm.
+// Independent of sockets and clocks; see Owner and Alarm.
 class ClusterLink final : public Link, private Alarm::User {
 public:
-    // The worker's part.
-    class Host {
+    // A worker's Cluster, or petstorectl's.
+    class Owner {
     public:
         // The link to a primary; created if necessary. nullptr if out of
         // memory, or if the address is unusable.
@@ -58,7 +58,7 @@ public:
         virtual bool may_recover() const noexcept { return true; }
 
     protected:
-        ~Host() = default;
+        ~Owner() = default;
     };
 
     // Commands without a reply, over all primaries.
@@ -70,10 +70,10 @@ public:
     static constexpr std::uint64_t kRetryInterval = 10;
     static constexpr std::uint64_t kPersistentRetryInterval = 100;
 
-    // `host` and `alarm` are borrowed. A command fails `timeout` milliseconds
+    // `owner` and `alarm` are borrowed. A command fails `timeout` milliseconds
     // after send(), unless the link is persistent and has sent it: then its
     // server's link decides how long to wait. Throws std::bad_alloc.
-    ClusterLink(Host& host, Alarm& alarm, std::uint64_t timeout,
+    ClusterLink(Owner& owner, Alarm& alarm, std::uint64_t timeout,
                 RedirectPolicy::Persistence persistence =
                     RedirectPolicy::Persistence::brief);
     ~ClusterLink();
@@ -109,7 +109,7 @@ public:
         return slots_.tags_of_primaries();
     }
 
-    // The results of Host::find_map().
+    // The results of Owner::find_map().
     void on_map(SlotMap map) noexcept;
     void on_no_map() noexcept;
 
@@ -142,7 +142,7 @@ private:
         void on_no_reply(NoReply) noexcept override {}
     };
 
-    Host& host_;
+    Owner& owner_;
     Alarm& alarm_;
     const std::uint64_t timeout_;
     const RedirectPolicy policy_;

@@ -9,9 +9,9 @@
 namespace petstore::redis {
 
 DurableLink::DurableLink(Link& link, Scheduler& scheduler, Alarm& alarm,
-                         Host& host, Durability durability,
+                         Owner& owner, Durability durability,
                          std::uint64_t timeout) noexcept
-    : link_(link), scheduler_(scheduler), alarm_(alarm), host_(host),
+    : link_(link), scheduler_(scheduler), alarm_(alarm), owner_(owner),
       durability_(durability), timeout_(timeout)
 {}
 
@@ -26,7 +26,7 @@ void DurableLink::warm_up() noexcept
 void DurableLink::send(const Command& command, ReplyHandler& handler) noexcept
 {
     if (waiting_.size() >= Pipeline::kMaxPending) {
-        host_.queue_full();
+        owner_.queue_full();
         handler.on_no_reply(NoReply::not_sent);
         return;
     }
@@ -161,7 +161,7 @@ void DurableLink::take_refusal(const Reply& error) noexcept
     supported_on_.reset();
     if (!refused_ && waiter_.reports(error)) {
         refused_ = true;
-        host_.unsupported(step_name(), error);
+        owner_.unsupported(step_name(), error);
     }
 }
 
@@ -198,7 +198,7 @@ void DurableLink::end_asking() noexcept
         supported_on_ = link_.connection_generation({});
         if (refused_) {
             refused_ = false;
-            host_.supported_again();
+            owner_.supported_again();
         }
         return;
     }
@@ -242,7 +242,7 @@ void DurableLink::report_not_reached(const std::list<Write>& writes,
             return write.open() && fails(write);
         });
     if (count != 0) {
-        host_.not_reached(static_cast<std::size_t>(count));
+        owner_.not_reached(static_cast<std::size_t>(count));
     }
 }
 
@@ -343,7 +343,7 @@ void DurableLink::Waiter::on_no_reply(NoReply) noexcept
     link_.end_callback();
 }
 
-// True for errors that the host explains. Temporary errors and outages need no
+// True for errors that the owner explains. Temporary errors and outages need no
 // explanation.
 bool DurableLink::Waiter::reports(const Reply& error) const noexcept
 {

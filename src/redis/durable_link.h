@@ -28,14 +28,14 @@ namespace petstore::redis {
 // On each connection, first checks whether the server supports the wait; if
 // not, commands fail with not_sent. A batch may still be sent over another one,
 // if the link replaces a lost idle connection; if that server does not support
-// the wait, the batch is in doubt. Independent of sockets and clocks; see Host
+// the wait, the batch is in doubt. Independent of sockets and clocks; see Owner
 // and Alarm.
 class DurableLink final : public Link,
                           private EndOfIterationTask,
                           private Alarm::User {
 public:
     // The worker's part.
-    class Host {
+    class Owner {
     public:
         // The server refuses `command`, WAIT or WAITAOF. Commands fail until it
         // is accepted. Alternates with supported_again().
@@ -50,7 +50,7 @@ public:
         virtual void queue_full() noexcept = 0;
 
     protected:
-        ~Host() = default;
+        ~Owner() = default;
     };
 
     // Further commands wait for the next batch. A batch must leave room for its
@@ -61,7 +61,7 @@ public:
     // All borrowed. `link` must not give up a command before its WAIT has
     // ended, which takes up to `timeout` milliseconds plus the resolution of
     // Redis's timers.
-    DurableLink(Link& link, Scheduler& scheduler, Alarm& alarm, Host& host,
+    DurableLink(Link& link, Scheduler& scheduler, Alarm& alarm, Owner& owner,
                 Durability durability, std::uint64_t timeout) noexcept;
     DurableLink(const DurableLink&) = delete;
     DurableLink& operator=(const DurableLink&) = delete;
@@ -143,7 +143,7 @@ private:
     Link& link_;
     Scheduler& scheduler_;
     Alarm& alarm_;
-    Host& host_;
+    Owner& owner_;
     const Durability durability_;
     const std::uint64_t timeout_;
 

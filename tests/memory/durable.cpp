@@ -22,7 +22,7 @@ struct Alarm final : redis::Alarm {
     bool on = false;
 };
 
-struct Host final : redis::DurableLink::Host {
+struct Owner final : redis::DurableLink::Owner {
     void unsupported(const char*, const redis::Reply&) noexcept override
     {
         ++reports;
@@ -82,7 +82,7 @@ struct DurableWrites {
             CHECK((handler.id == 7 || (Shortage::came() && handler.lost)));
         }
         CHECK_FALSE(alarm.on);
-        CHECK(host.reports == 0);
+        CHECK(owner.reports == 0);
         Handler next;
         link.send(command, next);
         pump();
@@ -98,8 +98,8 @@ struct DurableWrites {
     const redis::Command command = redis::Command("X").arg(name);
     Wire wire;
     Alarm alarm;
-    Host host;
-    redis::DurableLink link{wire, wire, alarm, host, {1, true}, 500};
+    Owner owner;
+    redis::DurableLink link{wire, wire, alarm, owner, {1, true}, 500};
     std::array<Handler, 2> handlers;
 };
 

@@ -48,7 +48,7 @@ struct Outcome final : redis::ReplyHandler {
     std::string text;
 };
 
-struct FakeCluster final : ClusterLink::Host {
+struct FakeCluster final : ClusterLink::Owner {
     using Persistence = redis::RedirectPolicy::Persistence;
 
     explicit FakeCluster(Persistence policy = Persistence::brief)

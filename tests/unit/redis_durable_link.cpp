@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::uint64_t kTimeout = 500;
 
-struct FakeHost final : DurableLink::Host {
+struct FakeOwner final : DurableLink::Owner {
     void unsupported(const char* command,
                      const redis::Reply& error) noexcept override
     {
@@ -76,7 +76,7 @@ using Lines = std::vector<std::string>;
 
 struct Fixture {
     explicit Fixture(Durability durability = {2, false})
-        : durable(wire, wire, alarm, host, durability, kTimeout)
+        : durable(wire, wire, alarm, owner, durability, kTimeout)
     {}
 
     void send(Handler& handler, const std::string& name = "CREATE")
@@ -119,7 +119,7 @@ struct Fixture {
 
     FakeLink wire;
     FakeAlarm alarm;
-    FakeHost host;
+    FakeOwner owner;
     DurableLink durable;
     Handler a;
     Handler b;
@@ -152,7 +152,7 @@ TEST_CASE("replies are kept until enough replicas have the batch", "[redis]")
     CHECK(f.b.outcome == "2");
     CHECK(f.a.calls + f.b.calls == 2);
     CHECK_FALSE(f.alarm.alarm);
-    CHECK(f.host.lines.empty());
+    CHECK(f.owner.lines.empty());
 }
 
 TEST_CASE("a batch on too few replicas is in doubt", "[redis]")
@@ -174,7 +174,7 @@ TEST_CASE("a batch on too few replicas is in doubt", "[redis]")
     }
     CHECK(f.a.outcome == "in doubt");
     CHECK(f.b.outcome == "in doubt");
-    CHECK(f.host.lines == Lines{"2 not reached"});
+    CHECK(f.owner.lines == Lines{"2 not reached"});
     // The connection still supports WAIT.
     f.send(f.c, "c");
     f.end();
@@ -279,7 +279,7 @@ TEST_CASE("a lost connection leaves written commands in doubt", "[redis]")
     }
     CHECK(f.a.calls + f.b.calls == 2);
     CHECK(f.c.calls == 0);
-    CHECK(f.host.lines.empty());
+    CHECK(f.owner.lines.empty());
     // The next connection may be to another server.
     ++f.wire.generation;
     f.end();
@@ -314,7 +314,7 @@ TEST_CASE("each command of a batch has its own timeout", "[redis]")
     CHECK(f.a.calls == 0);
     f.pass(1);
     CHECK(f.a.outcome == "in doubt");
-    CHECK(f.host.lines == Lines{"1 not reached"});
+    CHECK(f.owner.lines == Lines{"1 not reached"});
     CHECK(f.alarm.alarm == 10'700);
     f.pass(200);
     // The command is still waiting for the first WAIT.
@@ -340,7 +340,7 @@ TEST_CASE("each command of a batch has its own timeout", "[redis]")
     f.send(f.c, "c");
     f.end();
     CHECK(f.open() == Lines{"c", "WAIT 2 500"});
-    CHECK(f.host.lines.size() == 1);
+    CHECK(f.owner.lines.size() == 1);
 }
 
 TEST_CASE("a command that expires behind a WAIT for nothing is reported",
@@ -359,21 +359,21 @@ TEST_CASE("a command that expires behind a WAIT for nothing is reported",
     {
         f.wire.reply("-NOSCRIPT no\r\n");
         f.pass(500);
-        CHECK(f.host.lines == Lines{"1 not reached"});
+        CHECK(f.owner.lines == Lines{"1 not reached"});
     }
     SECTION("but not if Redis has yet to reply")
     {
         f.alarm.time += 500;
         f.pass(0);
         CHECK(f.c.outcome == "in doubt");
-        CHECK(f.host.lines == Lines{"1 not reached"});  // c
+        CHECK(f.owner.lines == Lines{"1 not reached"});  // c
         f.wire.reply(pet(1));
     }
     CHECK(f.b.outcome == "not sent");
     f.wire.reply(integer(0));
     f.end();
     CHECK(f.open().empty());
-    CHECK(f.host.lines.size() == 1);
+    CHECK(f.owner.lines.size() == 1);
 
     // The WAIT has confirmed nothing, and the next batch is as usual.
     Handler d;
@@ -432,7 +432,7 @@ TEST_CASE("a batch fits into a pipeline with its WAIT", "[redis]")
             f.send(handler);
         }
         CHECK(handlers.back().outcome == "not sent");
-        CHECK(f.host.lines == Lines{"full"});
+        CHECK(f.owner.lines == Lines{"full"});
     }
     SECTION("long")
     {
@@ -496,14 +496,14 @@ TEST_CASE("no command is sent before the connection supports the wait",
         f.wire.lose(NoReply::in_doubt);
         CHECK(f.a.outcome == "not sent");
         CHECK(f.b.outcome == "not sent");
-        CHECK(f.host.lines.empty());
+        CHECK(f.owner.lines.empty());
     }
     SECTION("it refuses")
     {
         f.wire.reply("-NOPERM no\r\n");
         CHECK(f.a.outcome == "not sent");
         CHECK(f.b.outcome == "not sent");
-        CHECK(f.host.lines == Lines{"WAIT: NOPERM no"});
+        CHECK(f.owner.lines == Lines{"WAIT: NOPERM no"});
         CHECK_FALSE(f.alarm.alarm);
 
         // The next command checks again; the error is reported once.
@@ -512,20 +512,20 @@ TEST_CASE("no command is sent before the connection supports the wait",
         CHECK(f.open() == Lines{"WAIT 0 1"});
         f.wire.reply("-NOPERM no\r\n");
         CHECK(f.c.outcome == "not sent");
-        CHECK(f.host.lines.size() == 1);
+        CHECK(f.owner.lines.size() == 1);
 
         f.send(f.c, "c");
         f.end();
         f.wire.reply(integer(0));
         f.end();
         CHECK(f.open() == Lines{"c", "WAIT 2 500"});
-        CHECK(f.host.lines == Lines{"WAIT: NOPERM no", "again"});
+        CHECK(f.owner.lines == Lines{"WAIT: NOPERM no", "again"});
     }
     SECTION("it cannot say now")
     {
         f.wire.reply("-LOADING no\r\n");
         CHECK(f.a.outcome == "not sent");
-        CHECK(f.host.lines.empty());
+        CHECK(f.owner.lines.empty());
     }
     SECTION("its time is over")
     {
@@ -567,12 +567,12 @@ TEST_CASE("a WAIT that is refused leaves its batch in doubt", "[redis]")
     SECTION("by the operator")
     {
         f.wire.reply("-NOPERM no\r\n");
-        CHECK(f.host.lines == Lines{"WAIT: NOPERM no"});
+        CHECK(f.owner.lines == Lines{"WAIT: NOPERM no"});
     }
     SECTION("by a failover")
     {
         f.wire.reply("-UNBLOCKED no\r\n");
-        CHECK(f.host.lines.empty());
+        CHECK(f.owner.lines.empty());
     }
     CHECK(f.a.outcome == "in doubt");
     f.send(f.b);
@@ -615,7 +615,7 @@ TEST_CASE("a batch waits for the primary's disk", "[redis]")
     {
         f.wire.reply(array({integer(0), integer(1)}));
         CHECK(f.a.outcome == "in doubt");
-        CHECK(f.host.lines == Lines{"1 not reached"});
+        CHECK(f.owner.lines == Lines{"1 not reached"});
     }
     SECTION("the reply is malformed")
     {
@@ -626,7 +626,7 @@ TEST_CASE("a batch waits for the primary's disk", "[redis]")
     {
         f.wire.reply("-ERR WAITAOF cannot be used\r\n");
         CHECK(f.a.outcome == "in doubt");
-        CHECK(f.host.lines == Lines{"WAITAOF: ERR WAITAOF cannot be used"});
+        CHECK(f.owner.lines == Lines{"WAITAOF: ERR WAITAOF cannot be used"});
     }
 }
 
@@ -642,7 +642,7 @@ TEST_CASE("a batch waits for replicas, then for the disk", "[redis]")
     {
         f.wire.reply("-ERR unknown command 'WAITAOF'\r\n");
         CHECK(f.a.outcome == "not sent");
-        CHECK(f.host.lines == Lines{"WAITAOF: ERR unknown command 'WAITAOF'"});
+        CHECK(f.owner.lines == Lines{"WAITAOF: ERR unknown command 'WAITAOF'"});
         return;
     }
     f.wire.reply(array({integer(1), integer(0)}));
@@ -685,7 +685,7 @@ TEST_CASE("a batch waits for replicas, then for the disk", "[redis]")
     {
         f.wire.lose(NoReply::not_sent);
         CHECK(f.a.outcome == "in doubt");
-        CHECK(f.host.lines.empty());
+        CHECK(f.owner.lines.empty());
     }
 }
 

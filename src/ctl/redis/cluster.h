@@ -16,7 +16,7 @@ namespace petstore::ctl {
 // from a worker's: a command that no server has executed is tried again for
 // kPatience, also while the server of its slot is away; there is no breaker,
 // and connections and searches for the map may block.
-class Cluster final : private redis::ClusterLink::Host,
+class Cluster final : private redis::ClusterLink::Owner,
                       private redis::Alarm,
                       private Pump::Member {
 public:
