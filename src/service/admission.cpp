@@ -53,9 +53,9 @@ void Admission::check_limits(Record record)
         handler_.prepare();
         task_.wait();
         shared.ask(*this);
-        task_.storage().limits.add(key, cost,
-                                   {record == Record::fresh, placed_},
-                                   {*this, *this, handler_.needs_version()});
+        task_.storage().limit_queue.add(
+            key, cost, {record == Record::fresh, placed_},
+            {*this, *this, handler_.needs_version()});
     }
 }
 

@@ -64,7 +64,7 @@ void GetUsage::read()
     if (may_wait()) {
         const auto& key = authentication_.key();
         storage().own_usage.read(key->account->id(),
-                                 storage().limits.epoch_of(*key),
+                                 storage().limit_queue.epoch_of(*key),
                                  usage_read_.begin());
     }
 }
@@ -103,7 +103,8 @@ bool GetUsage::is_outdated(const api::AccountUsage& usage) const noexcept
         return record_ != Authentication::Record::fresh
                && !authentication_.renewed();
     }
-    return usage.epoch != storage().limits.epoch_of(*authentication_.key());
+    return usage.epoch
+           != storage().limit_queue.epoch_of(*authentication_.key());
 }
 
 // Unless a decision about the same client's request is shown, or the main

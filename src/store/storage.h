@@ -76,8 +76,8 @@ struct Storage {
           creates(read_cache.source(), environment.scheduler, log),
           limits_marker(environment.accounts, environment.scheduler, schema,
                         log),
-          limits(environment.accounts, environment.scheduler, limit_commands,
-                 log, log),
+          limit_queue(environment.accounts, environment.scheduler,
+                      limit_commands, log, log),
           redis_clock(environment.accounts, schema, clock),
           denials(environment.accounts, limit_commands, clock,
                   environment.report_alarm, log, log),
@@ -113,7 +113,7 @@ struct Storage {
     Reader reader;
     CreateQueue creates;
     LimitsMarker limits_marker;
-    LimitQueue limits;
+    LimitQueue limit_queue;
     RedisClock redis_clock;
     DenialReporter denials;
     OwnUsage own_usage;

@@ -39,10 +39,10 @@ void LimitsPlace::check(Access access)
 {
     const LimitsMarker main = read(main_);
     main.refuse_moved();
-    if (limits_ == nullptr) {
+    if (limit_redis_ == nullptr) {
         return refuse_elsewhere(main);
     }
-    const LimitsMarker limits = read(*limits_);
+    const LimitsMarker limits = read(*limit_redis_);
     limits.refuse_moved();
     if (!main.is_elsewhere()) {
         if (has_accounts()) {
@@ -65,7 +65,7 @@ void LimitsPlace::check(Access access)
 // or `limits move` completes the choice.
 void LimitsPlace::choose(const LimitsMarker& main)
 {
-    write(*limits_, Place::here, mark(main));
+    write(*limit_redis_, Place::here, mark(main));
 }
 
 // Refuses a limit Redis that this store may not choose.
@@ -79,7 +79,7 @@ void LimitsPlace::refuse_foreign(const LimitsMarker& main,
             + schema_.limits_marker()
             + " in the Redis of --limit-redis, and run the command again");
     }
-    refuse_same_database(main_, *limits_, schema_, "--limit-redis");
+    refuse_same_database(main_, *limit_redis_, schema_, "--limit-redis");
 }
 
 // Marks both Redis servers as having the limits elsewhere. Returns the id of
@@ -87,10 +87,10 @@ void LimitsPlace::refuse_foreign(const LimitsMarker& main,
 // store's.
 std::string LimitsPlace::mark(const LimitsMarker& main)
 {
-    fence_new_store(*limits_, schema_);
+    fence_new_store(*limit_redis_, schema_);
     fence_new_store(main_, schema_);
     std::string id = main.id.empty() ? store::new_id() : main.id;
-    write(*limits_, Place::elsewhere, id);
+    write(*limit_redis_, Place::elsewhere, id);
     if (!main.id.empty()) {
         write(main_, Place::elsewhere, id);
         return id;
@@ -100,7 +100,7 @@ std::string LimitsPlace::mark(const LimitsMarker& main)
     const std::string chosen = read(main_).id;
     if (chosen != id) {
         id = chosen;
-        write(*limits_, Place::elsewhere, id);
+        write(*limit_redis_, Place::elsewhere, id);
     }
     return id;
 }
@@ -113,22 +113,22 @@ void LimitsPlace::begin_move(const LimitsMarker& main,
     refuse_foreign(main, limits);
     // Once both are marked, it is too late.
     require_settled(main_);
-    require_settled(*limits_);
+    require_settled(*limit_redis_);
     // From now on neither Redis creates accounts, so each account is on only
     // one of them. New ones are not created until the move is complete.
     mark(main);
-    if (main_.is_cluster() || limits_->is_cluster()) {
+    if (main_.is_cluster() || limit_redis_->is_cluster()) {
         wait_for_workers();
     }
 }
 
 std::size_t LimitsPlace::move_out(bool emptied)
 {
-    if (limits_ == nullptr) {
+    if (limit_redis_ == nullptr) {
         throw UsageError("limits move needs --limit-redis");
     }
     const LimitsMarker main = read(main_);
-    const LimitsMarker limits = read(*limits_);
+    const LimitsMarker limits = read(*limit_redis_);
     if (main.is_elsewhere() && limits.is_here() && limits.id == main.id) {
         return 0;
     }
@@ -138,18 +138,18 @@ std::size_t LimitsPlace::move_out(bool emptied)
             "the Redis of --limit-redis does not have the limits of this store: first run petstorectl limits return with the one that has them. If --limit-redis is the right one and has lost its data, add --emptied");
     }
     begin_move(main, limits);
-    const std::size_t moved = AccountMover(main_, *limits_, schema_).run();
-    write(*limits_, Place::here, read(main_).id);
+    const std::size_t moved = AccountMover(main_, *limit_redis_, schema_).run();
+    write(*limit_redis_, Place::here, read(main_).id);
     return moved;
 }
 
 std::size_t LimitsPlace::move_back()
 {
-    if (limits_ == nullptr) {
+    if (limit_redis_ == nullptr) {
         throw UsageError("limits return needs --limit-redis");
     }
     const LimitsMarker main = read(main_);
-    const LimitsMarker limits = read(*limits_);
+    const LimitsMarker limits = read(*limit_redis_);
     if (!main.is_elsewhere()) {
         return 0;
     }
@@ -158,7 +158,7 @@ std::size_t LimitsPlace::move_back()
             "the Redis of --limit-redis does not have the limits of this store");
     }
     begin_move(main, limits);
-    const std::size_t moved = AccountMover(*limits_, main_, schema_).run();
+    const std::size_t moved = AccountMover(*limit_redis_, main_, schema_).run();
     main_.call(redis::Command("DEL").key(schema_.limits_marker()));
     return moved;
 }

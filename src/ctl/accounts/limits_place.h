@@ -13,10 +13,10 @@ namespace petstore::ctl {
 // command changes an account where no worker reads it. Throws Failure.
 class LimitsPlace {
 public:
-    // `limits` is nullptr without --limit-redis.
-    LimitsPlace(RedisSession& main, RedisSession* limits,
+    // `limit_redis` is nullptr without --limit-redis.
+    LimitsPlace(RedisSession& main, RedisSession* limit_redis,
                 const store::Schema& schema)
-        : main_(main), limits_(limits), schema_(schema)
+        : main_(main), limit_redis_(limit_redis), schema_(schema)
     {}
 
     // Fails unless the options name the Redis with the limits. The first change
@@ -47,7 +47,7 @@ private:
     void begin_move(const LimitsMarker& main, const LimitsMarker& limits);
 
     RedisSession& main_;
-    RedisSession* limits_;
+    RedisSession* limit_redis_;
     const store::Schema& schema_;
 };
 

@@ -84,14 +84,15 @@ Context::Context(const GlobalOptions& options)
             nullptr},
       schema_(checked_prefix(options.prefix)), json_(options.json)
 {
-    limits_ = other(options.limit_redis, "--limit-redis",
-                    options.limit_password_file, "--limit-password-file");
-    if (limits_ && limits_->deployment == main_.deployment) {
-        limits_.reset();
+    limit_redis_ = other(options.limit_redis, "--limit-redis",
+                         options.limit_password_file, "--limit-password-file");
+    if (limit_redis_ && limit_redis_->deployment == main_.deployment) {
+        limit_redis_.reset();
     }
     target_ = other(options.target, "--to", options.target_password_file,
                     "--to-password-file");
-    if (main_.deployment.tls() || (limits_ && limits_->deployment.tls())
+    if (main_.deployment.tls()
+        || (limit_redis_ && limit_redis_->deployment.tls())
         || (target_ && target_->deployment.tls())) {
         tls_.emplace(options.tls);
     } else if (options.tls.any()) {
@@ -144,9 +145,9 @@ RedisSession& Context::redis(Access access)
     return redis;
 }
 
-RedisSession* Context::limits()
+RedisSession* Context::limit_redis()
 {
-    return limits_ ? &open(*limits_) : nullptr;
+    return limit_redis_ ? &open(*limit_redis_) : nullptr;
 }
 
 RedisSession& Context::target()
@@ -163,9 +164,9 @@ RedisSession& Context::pets(Access access)
 store::KeyServers Context::keys(Access access)
 {
     limits_place().check(access);
-    RedisSession* const limits = this->limits();
+    RedisSession* const limit_redis = this->limit_redis();
     redis::Link& link = redis(access).link();
-    return {link, limits != nullptr ? limits->link() : link, schema_};
+    return {link, limit_redis != nullptr ? limit_redis->link() : link, schema_};
 }
 
 api::UnixTime Context::now(const store::KeyServers& servers)

@@ -60,10 +60,10 @@ public:
     // Runs the links of all of them, for await().
     Pump& pump() noexcept { return pump_; }
 
-    bool has_limits() const noexcept { return limits_.has_value(); }
+    bool has_limit_redis() const noexcept { return limit_redis_.has_value(); }
 
     // The Redis of --limit-redis, likewise; nullptr if there is none.
-    RedisSession* limits();
+    RedisSession* limit_redis();
 
     // The Redis that `move` names, likewise.
     RedisSession& target();
@@ -72,7 +72,7 @@ public:
     // was moved away.
     RedisSession& pets(Access access);
 
-    LimitsPlace limits_place() { return {redis(), limits(), schema_}; }
+    LimitsPlace limits_place() { return {redis(), limit_redis(), schema_}; }
 
     // Throws Failure if the options do not name the Redis with the limits.
     store::KeyServers keys(Access access);
@@ -110,7 +110,7 @@ private:
     Pump pump_;               // outlives the sessions
     std::optional<Tls> tls_;  // likewise; if a deployment uses TLS
     Server main_;
-    std::optional<Server> limits_;
+    std::optional<Server> limit_redis_;
     std::optional<Server> target_;
     store::Schema schema_;
     bool json_;

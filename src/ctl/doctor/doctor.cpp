@@ -82,7 +82,7 @@ void check_limits(Context& context, std::vector<Finding>& findings)
 {
     try {
         context.limits_place().check(Access::examine);
-        if (context.limits() != nullptr) {
+        if (context.limit_redis() != nullptr) {
             findings.push_back(
                 {Verdict::ok, "limits", "on the Redis of --limit-redis", ""});
         }
@@ -147,8 +147,9 @@ void examine(const Context& context, Connect connect, const std::string& which,
 void check_store(Context& context, std::vector<Finding>& findings)
 {
     bool readable = check_format(context.redis(), context, "", findings);
-    if (RedisSession* const limits = context.limits()) {
-        readable &= check_format(*limits, context, "limit-redis ", findings);
+    if (RedisSession* const limit_redis = context.limit_redis()) {
+        readable &=
+            check_format(*limit_redis, context, "limit-redis ", findings);
     }
     if (!readable) {
         return;
@@ -170,13 +171,13 @@ void run_checks(Context& context)
 {
     context.accept_cluster_nodes();
     context.accept_format_1();
-    const bool one = !context.has_limits();
+    const bool one = !context.has_limit_redis();
     std::vector<Finding> findings;
     examine(
         context, [&] { return &context.redis(); }, "",
         one ? WorkerData::all : WorkerData::catalogue, findings);
     examine(
-        context, [&] { return context.limits(); }, "limit-redis ",
+        context, [&] { return context.limit_redis(); }, "limit-redis ",
         WorkerData::accounts, findings);
     check_data(
         "data", [&] { check_store(context, findings); }, findings);

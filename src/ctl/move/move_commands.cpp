@@ -70,7 +70,7 @@ std::string content_text(std::size_t accounts, std::size_t keys,
 
 void move_store(Context& context)
 {
-    if (context.limits() != nullptr) {
+    if (context.limit_redis() != nullptr) {
         throw UsageError(
             "move takes no --limit-redis: move the limits back with petstorectl limits return first");
     }
@@ -91,7 +91,8 @@ void upgrade_store(Context& context)
 {
     context.accept_format_1();
     const auto upgraded = restartable("store may be only partly upgraded", [&] {
-        return StoreUpgrade(context.redis(), context.limits(), context.schema())
+        return StoreUpgrade(context.redis(), context.limit_redis(),
+                            context.schema())
             .run();
     });
     for (const std::string& name : upgraded.damaged) {

@@ -58,44 +58,45 @@ void check_interruption()
 
 }  // namespace
 
-StoreUpgrade::StoreUpgrade(RedisSession& main, RedisSession* limits,
+StoreUpgrade::StoreUpgrade(RedisSession& main, RedisSession* limit_redis,
                            const store::Schema& schema)
-    : main_(main), limits_(limits), schema_(schema),
+    : main_(main), limit_redis_(limit_redis), schema_(schema),
       records_(schema.prefix() + ":key:")
 {}
 
 StoreUpgrade::Upgraded StoreUpgrade::run()
 {
-    const bool main = needs_upgrade(main_, schema_);
-    const bool limits = limits_ != nullptr && needs_upgrade(*limits_, schema_);
-    if (!main && !limits) {
+    const bool old_main = needs_upgrade(main_, schema_);
+    const bool old_limit_redis =
+        limit_redis_ != nullptr && needs_upgrade(*limit_redis_, schema_);
+    if (!old_main && !old_limit_redis) {
         return upgraded_;
     }
     const Interruption interruption;
     check();
     check_rights();
     upgraded_.any = true;
-    if (main) {
+    if (old_main) {
         raise_fence(main_);
         convert_catalogue();
     }
-    if (limits) {
-        raise_fence(*limits_);
+    if (old_limit_redis) {
+        raise_fence(*limit_redis_);
     }
     wait();
-    if (main) {
+    if (old_main) {
         convert_states(main_);
     }
-    if (limits) {
-        convert_states(*limits_);
+    if (old_limit_redis) {
+        convert_states(*limit_redis_);
     }
-    if (main) {
+    if (old_main) {
         convert_records();
     }
-    if (limits) {
-        complete(*limits_);
+    if (old_limit_redis) {
+        complete(*limit_redis_);
     }
-    if (main) {
+    if (old_main) {
         complete(main_);
     }
     return upgraded_;
@@ -109,11 +110,11 @@ void StoreUpgrade::check() const
     const LimitsMarker main = read_marker(main_, schema_);
     try {
         main.refuse_moved();
-        if (limits_ == nullptr) {
+        if (limit_redis_ == nullptr) {
             refuse_elsewhere(main);
             return;
         }
-        const LimitsMarker limits = read_marker(*limits_, schema_);
+        const LimitsMarker limits = read_marker(*limit_redis_, schema_);
         limits.refuse_moved();
         if (main.is_elsewhere() || limits.is_here()) {
             refuse_others(main, limits);
@@ -121,7 +122,7 @@ void StoreUpgrade::check() const
     } catch (const Failure& failure) {
         throw Failure(failure.what() + std::string(kUnchanged), failure.kind());
     }
-    refuse_same_database(main_, *limits_, schema_, "--limit-redis");
+    refuse_same_database(main_, *limit_redis_, schema_, "--limit-redis");
 }
 
 // Fails unless all servers can be searched, and accounts can have a usage: an
@@ -129,8 +130,8 @@ void StoreUpgrade::check() const
 void StoreUpgrade::check_rights()
 {
     require_settled(main_);
-    if (limits_ != nullptr) {
-        require_settled(*limits_);
+    if (limit_redis_ != nullptr) {
+        require_settled(*limit_redis_);
     }
     constexpr std::int64_t kProbeTime = 10'000;
     const std::string probe = schema_.usage("probe", 0, 0);

@@ -25,8 +25,8 @@ namespace petstore::ctl {
 // Throws Failure.
 class StoreUpgrade {
 public:
-    // `limits` is nullptr without --limit-redis.
-    StoreUpgrade(RedisSession& main, RedisSession* limits,
+    // `limit_redis` is nullptr without --limit-redis.
+    StoreUpgrade(RedisSession& main, RedisSession* limit_redis,
                  const store::Schema& schema);
 
     struct Upgraded {
@@ -55,11 +55,11 @@ private:
     void complete(RedisSession& redis);
     RedisSession& accounts() const noexcept
     {
-        return limits_ != nullptr ? *limits_ : main_;
+        return limit_redis_ != nullptr ? *limit_redis_ : main_;
     }
 
     RedisSession& main_;
-    RedisSession* const limits_;
+    RedisSession* const limit_redis_;
     const store::Schema& schema_;
     const std::string records_;  // the beginning of the names of keys' records
     Upgraded upgraded_;

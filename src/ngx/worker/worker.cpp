@@ -65,13 +65,13 @@ WorkerStorage::WorkerStorage(const StorageSettings& settings,
           {metrics.meter(conf.nodes[settings.limit_node].name).redis,
            metrics.meter(conf.nodes[settings.node].name).redis}),
       report_alarm(&worker_log, false),  // a quitting worker reports denials
-      limits(&accounts_redis == &catalogue
-                 ? nullptr
-                 : std::make_unique<store::LimitsLink>(
-                     accounts_redis, catalogue,
-                     store::Schema(settings.prefix).limits_marker(), clock,
-                     log)),
-      accounts(limits ? *limits : accounts_redis),
+      limits_link(&accounts_redis == &catalogue
+                      ? nullptr
+                      : std::make_unique<store::LimitsLink>(
+                          accounts_redis, catalogue,
+                          store::Schema(settings.prefix).limits_marker(), clock,
+                          log)),
+      accounts(limits_link ? *limits_link : accounts_redis),
       storage(settings.prefix,
               {accounts, catalogue, scheduler, clock, report_alarm, log,
                metrics.caches(), conf.plans},
@@ -82,15 +82,16 @@ WorkerAdmin::WorkerAdmin(WorkerStorage& storage, redis::Link& accounts,
                          redis::Link& keys, const store::Clock& clock,
                          ngx_log_t& log)
     : alarm(&log, false),  // requests wait for it
-      limits(&accounts == &keys
-                 ? nullptr
-                 : std::make_unique<store::LimitsLink>(
-                     accounts, keys, storage.storage.schema.limits_marker(),
-                     clock, storage.log)),
-      store{storage.storage.schema,
-            {keys, limits ? *limits : accounts, storage.storage.schema},
-            clock,
-            service::Pauses(alarm)}
+      limits_link(&accounts == &keys ? nullptr
+                                     : std::make_unique<store::LimitsLink>(
+                                         accounts, keys,
+                                         storage.storage.schema.limits_marker(),
+                                         clock, storage.log)),
+      store{
+          storage.storage.schema,
+          {keys, limits_link ? *limits_link : accounts, storage.storage.schema},
+          clock,
+          service::Pauses(alarm)}
 {}
 
 Worker::Worker(const MainConf& conf, ngx_log_t& log)

@@ -34,8 +34,8 @@ struct WorkerStorage {
 
     StoreLog log;
     ngx_redis::EventLoopAlarm report_alarm;
-    const std::unique_ptr<store::LimitsLink> limits;  // with two Redis
-    redis::Link& accounts;  // that of the accounts' Redis, or *limits
+    const std::unique_ptr<store::LimitsLink> limits_link;  // with two Redis
+    redis::Link& accounts;  // that of the accounts' Redis, or *limits_link
     store::Storage storage;
 };
 
@@ -48,7 +48,7 @@ struct WorkerAdmin {
                 redis::Link& keys, const store::Clock& clock, ngx_log_t& log);
 
     ngx_redis::EventLoopAlarm alarm;
-    const std::unique_ptr<store::LimitsLink> limits;  // with two Redis
+    const std::unique_ptr<store::LimitsLink> limits_link;  // with two Redis
     service::AdminStore store;
 };
 

@@ -7,10 +7,10 @@
 
 namespace petstore::store {
 
-LimitsLink::LimitsLink(redis::Link& limits, redis::Link& main,
+LimitsLink::LimitsLink(redis::Link& limit_redis, redis::Link& main,
                        std::string marker, const Clock& clock, Log& log)
     : marker_(std::move(marker)), clock_(clock), log_(log),
-      limits_(*this, limits), main_(*this, main)
+      limit_redis_(*this, limit_redis), main_(*this, main)
 {}
 
 bool LimitsLink::Side::is_current() const noexcept
@@ -29,8 +29,8 @@ bool LimitsLink::Side::is_due() const noexcept
 void LimitsLink::send(const redis::Command& command,
                       redis::ReplyHandler& handler) noexcept
 {
-    if (limits_.is_current() && main_.is_current() && !foreign_) {
-        limits_.link.send(command, handler);
+    if (limit_redis_.is_current() && main_.is_current() && !foreign_) {
+        limit_redis_.link.send(command, handler);
     } else {
         compare_first(command, handler);
     }
@@ -39,10 +39,10 @@ void LimitsLink::send(const redis::Command& command,
 void LimitsLink::compare_first(const redis::Command& command,
                                redis::ReplyHandler& handler) noexcept
 {
-    const bool again = foreign_ && limits_.is_due();
+    const bool again = foreign_ && limit_redis_.is_due();
     const bool asks_limits =
-        (last_limits_count() ? limits_.is_due() : !limits_.asking)
-        && (again || !limits_.is_current());
+        (last_limits_count() ? limit_redis_.is_due() : !limit_redis_.asking)
+        && (again || !limit_redis_.is_current());
     const bool asks_main = main_.is_due() && (again || !main_.is_current());
     const bool holds =
         (asks_limits && !last_limits_count()) || is_waiting() || !main_.asked;
@@ -59,7 +59,7 @@ void LimitsLink::compare_first(const redis::Command& command,
         ask(main_);
     }
     if (asks_limits) {
-        ask(limits_);
+        ask(limit_redis_);
     }
     if (!holds) {
         pass_on(command, handler);
@@ -72,7 +72,7 @@ void LimitsLink::pass_on(const redis::Command& command,
     if (foreign_) {
         handler.on_no_reply(redis::NoReply::not_sent);
     } else {
-        limits_.link.send(command, handler);
+        limit_redis_.link.send(command, handler);
     }
 }
 
@@ -80,12 +80,13 @@ void LimitsLink::pass_on(const redis::Command& command,
 // commands for the others must not wait for it.
 bool LimitsLink::last_limits_count() const noexcept
 {
-    return limits_.ever_known && !foreign_ && limits_.link.is_cluster();
+    return limit_redis_.ever_known && !foreign_
+           && limit_redis_.link.is_cluster();
 }
 
 bool LimitsLink::is_waiting() const noexcept
 {
-    return (limits_.asking && !last_limits_count())
+    return (limit_redis_.asking && !last_limits_count())
            || (main_.asking && (foreign_ || !main_.asked));
 }
 
@@ -127,7 +128,7 @@ void LimitsLink::Side::on_reply(const redis::Reply& reply) noexcept
         id = reply.is_error()
                  ? redis::ServerId()
                  : redis::ServerId(parse_limits_marker(reply.text()).id);
-    } else if (this == &owner.limits_ && !owner.last_limits_count()) {
+    } else if (this == &owner.limit_redis_ && !owner.last_limits_count()) {
         owner.release([&](const Held& held) { held.handler->on_reply(reply); });
         return;
     }
@@ -138,7 +139,7 @@ void LimitsLink::Side::on_no_reply(redis::NoReply) noexcept
 {
     asking = false;
     asked = true;
-    if (this == &owner.limits_ && !owner.last_limits_count()) {
+    if (this == &owner.limit_redis_ && !owner.last_limits_count()) {
         owner.release([](const Held& held) {
             held.handler->on_no_reply(redis::NoReply::not_sent);
         });
@@ -150,10 +151,10 @@ void LimitsLink::Side::on_no_reply(redis::NoReply) noexcept
 // Once both sides have answered as far as needed.
 void LimitsLink::compare() noexcept
 {
-    if ((!limits_.known && !last_limits_count()) || is_waiting()) {
+    if ((!limit_redis_.known && !last_limits_count()) || is_waiting()) {
         return;
     }
-    const bool foreign = limits_.id.contradicts(main_.id);
+    const bool foreign = limit_redis_.id.contradicts(main_.id);
     if (std::exchange(foreign_, foreign) != foreign) {
         log_.foreign_limits(foreign);
     }

@@ -43,7 +43,7 @@ public:
     static constexpr Monotonic kInterval = 1000;
 
     // Borrows all but `marker`, the name <prefix>:limits-place.
-    LimitsLink(redis::Link& limits, redis::Link& main, std::string marker,
+    LimitsLink(redis::Link& limit_redis, redis::Link& main, std::string marker,
                const Clock& clock, Log& log);
     LimitsLink(const LimitsLink&) = delete;
     LimitsLink& operator=(const LimitsLink&) = delete;
@@ -54,23 +54,23 @@ public:
     std::uint64_t
     connection_generation(std::string_view key) const noexcept override
     {
-        return limits_.link.connection_generation(key);
+        return limit_redis_.link.connection_generation(key);
     }
     std::uint64_t reorderings(std::string_view key) const noexcept override
     {
-        return limits_.link.reorderings(key);
+        return limit_redis_.link.reorderings(key);
     }
     bool is_cluster() const noexcept override
     {
-        return limits_.link.is_cluster();
+        return limit_redis_.link.is_cluster();
     }
     std::size_t group_of(std::string_view key) const noexcept override
     {
-        return limits_.link.group_of(key);
+        return limit_redis_.link.group_of(key);
     }
     std::vector<std::string> tags_of_primaries() const override
     {
-        return limits_.link.tags_of_primaries();
+        return limit_redis_.link.tags_of_primaries();
     }
 
 private:
@@ -118,7 +118,7 @@ private:
     const std::string marker_;
     const Clock& clock_;
     Log& log_;
-    Side limits_;
+    Side limit_redis_;
     Side main_;
     bool foreign_ = false;
     bool forbidden_ = false;  // reported

@@ -26,7 +26,7 @@ public:
          const Required& required)
         : Item(loads, digest), owner_(owner), number_(++owner.started_),
           epoch_(required.epoch), account_(required.account),
-          generation_(owner.limits_.connection_generation(account_))
+          generation_(owner.limit_link_.connection_generation(account_))
     {}
 
     std::uint64_t number() const noexcept { return number_; }
@@ -145,10 +145,10 @@ private:
     const std::uint64_t newest_load_;  // when the read started
 };
 
-KeyLoader::KeyLoader(redis::Link& link, const redis::Link& limits,
+KeyLoader::KeyLoader(redis::Link& link, const redis::Link& limit_link,
                      const Schema& schema, const api::PlanTable& plans,
                      KeyCache& cache, KeyLog& log)
-    : link_(link), limits_(limits), keys_(schema), accounts_(schema),
+    : link_(link), limit_link_(limit_link), keys_(schema), accounts_(schema),
       plans_(plans), cache_(cache), log_(log)
 {}
 
@@ -226,9 +226,9 @@ std::uint32_t KeyLoader::generation_of(const std::string& account,
         return static_cast<std::uint32_t>(load.generation());
     }
     const auto now =
-        static_cast<std::uint32_t>(limits_.connection_generation(account));
+        static_cast<std::uint32_t>(limit_link_.connection_generation(account));
     return load.account().empty()
-                   && load.generation() == limits_.connection_generation({})
+                   && load.generation() == limit_link_.connection_generation({})
                ? now
                : now - 1;
 }

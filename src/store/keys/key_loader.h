@@ -39,8 +39,8 @@ public:
     // flood of invented keys cannot fill it.
     static constexpr std::size_t kMaxLoads = 1024;
 
-    // All arguments are borrowed. `limits` is the link that the limiter uses.
-    KeyLoader(redis::Link& link, const redis::Link& limits,
+    // All arguments are borrowed. `limit_link` is the limiter's.
+    KeyLoader(redis::Link& link, const redis::Link& limit_link,
               const Schema& schema, const api::PlanTable& plans,
               KeyCache& cache, KeyLog& log);
     ~KeyLoader();
@@ -76,7 +76,7 @@ private:
                          const api::AccountRecord& account);
 
     redis::Link& link_;
-    const redis::Link& limits_;
+    const redis::Link& limit_link_;
     const KeyCommands keys_;
     const AccountCommands accounts_;
     const api::PlanTable& plans_;
