@@ -34,7 +34,7 @@ public:
     // nullptr if not cached. Valid until any other call but find().
     const Value* find(const Key& key) noexcept
     {
-        Slot* const slot = slot_of(key).slot;
+        Slot* const slot = find_slot(key).slot;
         if (slot == nullptr) {
             return nullptr;
         }
@@ -55,10 +55,10 @@ public:
         for (int i = 0; i < kStepsPerPut && growing(); ++i) {
             advance();
         }
-        const Place place = slot_of(key);
-        if (place.slot != nullptr) {
-            value_bytes_ -= Bytes()(place.slot->value);
-            place.slot->value = std::move(value);
+        const Found found = find_slot(key);
+        if (found.slot != nullptr) {
+            value_bytes_ -= Bytes()(found.slot->value);
+            found.slot->value = std::move(value);
         } else {
             table_.insert(key, std::move(value));
         }
@@ -70,9 +70,9 @@ public:
 
     void erase(const Key& key) noexcept
     {
-        const Place place = slot_of(key);
-        if (place.slot != nullptr) {
-            drop(place);
+        const Found found = find_slot(key);
+        if (found.slot != nullptr) {
+            drop(found);
         }
     }
 
@@ -116,7 +116,7 @@ private:
     using Table = OpenTable<Key, Value, Hash>;
     using Slot = typename Table::Slot;
 
-    struct Place {
+    struct Found {
         Table* table;
         Slot* slot;  // nullptr: the key is not cached
     };
@@ -135,7 +135,7 @@ private:
 
     bool growing() const noexcept { return old_.capacity() > 0; }
 
-    Place slot_of(const Key& key) noexcept
+    Found find_slot(const Key& key) noexcept
     {
         Slot* const slot = table_.find(key);
         if (slot != nullptr || !growing()) {
@@ -144,10 +144,10 @@ private:
         return {&old_, old_.find(key)};
     }
 
-    void drop(Place place) noexcept
+    void drop(Found found) noexcept
     {
-        value_bytes_ -= Bytes()(place.slot->value);
-        place.table->erase(*place.slot);
+        value_bytes_ -= Bytes()(found.slot->value);
+        found.table->erase(*found.slot);
         end_growth();
     }
 

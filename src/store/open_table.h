@@ -70,7 +70,7 @@ public:
         if (size_ == 0) {
             return nullptr;
         }
-        Slot& slot = place_of(key);
+        Slot& slot = slot_of(key);
         return slot.occupied ? &slot : nullptr;
     }
 
@@ -78,7 +78,7 @@ public:
     // because searches end at a free slot.
     Slot& insert(const Key& key, Value value) noexcept
     {
-        Slot& slot = place_of(key);
+        Slot& slot = slot_of(key);
         occupy(slot, key, std::move(value));
         return slot;
     }
@@ -116,7 +116,7 @@ private:
     }
 
     // The key's slot, or the free one where it belongs.
-    Slot& place_of(const Key& key) noexcept
+    Slot& slot_of(const Key& key) noexcept
     {
         std::size_t index = home_of(key);
         while ((*this)[index].occupied && !((*this)[index].key == key)) {

@@ -47,12 +47,13 @@ void BucketLoad::keep(const redis::Reply& reply) noexcept
     }
 }
 
-BucketLoad* BucketLoads::load_for(const Place& place, const Version& now)
+BucketLoad* BucketLoads::load_for(const LocatedRead& located,
+                                  const Version& now)
 {
     BucketLoad* last = nullptr;
     std::array<std::int64_t, 2> missing{};  // neither cached nor loading
     std::size_t count = 0;
-    const BucketSpan span = span_of(place, now);
+    const BucketSpan span = span_of(located, now);
     for (std::int64_t number = span.first; number <= span.last; ++number) {
         if (cache_.buckets().has(number, now)) {
             continue;

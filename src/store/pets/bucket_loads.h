@@ -44,7 +44,7 @@ public:
     // Loads the buckets that the read lacks if they were missed before. Returns
     // the load that arrives last, or nullptr if the request should read without
     // buckets.
-    BucketLoad* load_for(const Place& place, const Version& now);
+    BucketLoad* load_for(const LocatedRead& located, const Version& now);
 
     // Loads the buckets of a filtered page for later requests, if they were
     // missed before: which ones hold it is known only once the page was read.

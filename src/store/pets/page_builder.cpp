@@ -4,16 +4,16 @@
 
 namespace petstore::store {
 
-Place place_of(const ReadKey& key, const PetIds& ids,
-               const Version& now) noexcept
+LocatedRead locate(const ReadKey& key, const PetIds& ids,
+                   const Version& now) noexcept
 {
     return {key, key.is_pet() ? ids.position_of(key.id, now.count)
                               : ids.last_until(key.id)};
 }
 
-BucketSpan span_of(const Place& place, const Version& now) noexcept
+BucketSpan span_of(const LocatedRead& located, const Version& now) noexcept
 {
-    const auto& [key, position] = place;
+    const auto& [key, position] = located;
     if (key.is_pet() ? position == 0
                      : key.is_filtered() || position >= now.count) {
         return {};
@@ -27,11 +27,11 @@ BucketSpan span_of(const Place& place, const Version& now) noexcept
             bucket_of(position + std::min<Position>(rest, key.limit + 1))};
 }
 
-PageBuilder::PageBuilder(const Place& place, const Version& now,
+PageBuilder::PageBuilder(const LocatedRead& located, const Version& now,
                          BucketCache& buckets) noexcept
-    : version_(now), page_(!place.key.is_pet()),
-      complete_(page_ ? take_page(place, buckets)
-                      : take_pet(place.position, buckets))
+    : version_(now), page_(!located.key.is_pet()),
+      complete_(page_ ? take_page(located, buckets)
+                      : take_pet(located.position, buckets))
 {}
 
 bool PageBuilder::take_pet(Position position, BucketCache& buckets) noexcept
@@ -49,9 +49,10 @@ bool PageBuilder::take_pet(Position position, BucketCache& buckets) noexcept
     return true;
 }
 
-bool PageBuilder::take_page(const Place& place, BucketCache& buckets) noexcept
+bool PageBuilder::take_page(const LocatedRead& located,
+                            BucketCache& buckets) noexcept
 {
-    const auto& [key, position] = place;
+    const auto& [key, position] = located;
     if (position >= version_.count) {
         return true;
     }

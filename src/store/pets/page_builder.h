@@ -14,25 +14,25 @@ namespace petstore::store {
 // the bitmap in Redis is faster.
 inline constexpr std::int64_t kMaxWalk = 16;
 
-// Where what a read asks for is in the catalogue.
-struct Place {
+// A read, and where in the catalogue it finds what it asks for.
+struct LocatedRead {
     ReadKey key;
     // The pet's, or the last one before the page; 0 for none.
     Position position;
 };
 
-Place place_of(const ReadKey& key, const PetIds& ids,
-               const Version& now) noexcept;
+LocatedRead locate(const ReadKey& key, const PetIds& ids,
+                   const Version& now) noexcept;
 
 // The buckets that hold a pet or an unfiltered page. Empty for a filtered page,
 // whose buckets only the search finds.
-BucketSpan span_of(const Place& place, const Version& now) noexcept;
+BucketSpan span_of(const LocatedRead& located, const Version& now) noexcept;
 
 // The pets of a response, found in the cached buckets. Borrows these: valid
 // until `buckets` changes.
 class PageBuilder {
 public:
-    PageBuilder(const Place& place, const Version& now,
+    PageBuilder(const LocatedRead& located, const Version& now,
                 BucketCache& buckets) noexcept;
 
     // False if a bucket is missing or outdated, or kMaxWalk is exceeded.
@@ -49,7 +49,7 @@ private:
     };
 
     bool take_pet(Position position, BucketCache& buckets) noexcept;
-    bool take_page(const Place& place, BucketCache& buckets) noexcept;
+    bool take_page(const LocatedRead& located, BucketCache& buckets) noexcept;
     void add(std::int64_t number, const Bucket& bucket, RowSet rows) noexcept;
 
     std::array<Piece, kMaxWalk> pieces_;

@@ -143,7 +143,7 @@ SharedResponse ReadCache::build(const ReadKey& key, const Version& now,
         lookups_.pet.add(false);
         return nullptr;
     }
-    const PageBuilder page(place_of(key, *ids, now), now, buckets_);
+    const PageBuilder page(locate(key, *ids, now), now, buckets_);
     lookups_.pet.add(page.complete());
     if (!page.complete()) {
         return nullptr;

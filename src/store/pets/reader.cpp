@@ -58,29 +58,29 @@ bool Reader::read_ahead(const ReadKey& key)
     Continuation& continuation = *this;
     const PetIds* const ids = cache_.ids();
     if (ids == nullptr) {
-        // Without them, the place of a pet is unknown.
+        // Without them, the position of a pet is unknown.
         if (current_load(ids_loads_) == nullptr) {
             ids_loads_.start_ahead({}, cache_, continuation).begin();
         }
         return false;
     }
     const Version& latest = cache_.latest();
-    const Place place =
-        place_of(key, *ids, latest.count != 0 ? latest : Version{kMaxPets, 0});
-    if (key.is_pet() && place.position == 0) {
+    const LocatedRead located =
+        locate(key, *ids, latest.count != 0 ? latest : Version{kMaxPets, 0});
+    if (key.is_pet() && located.position == 0) {
         return false;
     }
     if (latest.count != 0) {
         // While the changes are being read, use the latest state whose changes
         // are known.
         const Version known = cache_.known();
-        if (PageBuilder(place, known, cache_.buckets()).complete()
-            || bucket_loads_.load_for(place, known) != nullptr) {
+        if (PageBuilder(located, known, cache_.buckets()).complete()
+            || bucket_loads_.load_for(located, known) != nullptr) {
             return false;
         }
     }
     loads_
-        .start_ahead(key, place.position, std::nullopt, cache_, bucket_loads_,
+        .start_ahead(key, located.position, std::nullopt, cache_, bucket_loads_,
                      continuation)
         .begin();
     return current_load(loads_, key) != nullptr;
@@ -120,7 +120,7 @@ void Reader::read(const ReadKey& key, const std::optional<Version>& now,
                                  waiting, *now);
         }
         if (const PetIds* const ids = cache_.ids(*now)) {
-            return read_at(place_of(key, *ids, *now), *now, waiter);
+            return read_at(locate(key, *ids, *now), *now, waiter);
         }
         read_ids(waiting);
     } catch (...) {
@@ -134,15 +134,15 @@ void Reader::read_ids(const WaitingRead& waiting)
     join_or_start(ids_loads_, current_load(ids_loads_), waiting);
 }
 
-void Reader::read_at(const Place& place, const Version& now,
+void Reader::read_at(const LocatedRead& located, const Version& now,
                      Waiter<SharedResponse>& waiter)
 {
-    if (load_for(place, now) == nullptr) {
-        if (BucketLoad* const load = bucket_loads_.load_for(place, now)) {
-            return load->join({place.key, now, &waiter});
+    if (load_for(located, now) == nullptr) {
+        if (BucketLoad* const load = bucket_loads_.load_for(located, now)) {
+            return load->join({located.key, now, &waiter});
         }
     }
-    read_directly(place, now, waiter);
+    read_directly(located, now, waiter);
 }
 
 void Reader::read_version(const ReadKey& key, Waiter<SharedResponse>& waiter)
@@ -193,14 +193,14 @@ void Reader::resume(const WaitingRead& waiting,
             // While a slot moves, commands may overtake each other in each
             // attempt to complete the cache, so read without it.
             return ids != nullptr
-                       ? read_directly(place_of(key, *ids, now), now, *waiter)
+                       ? read_directly(locate(key, *ids, now), now, *waiter)
                        : read_ids(waiting);
         }
         SharedResponse response;
         if (what == Loaded::What::bucket && ids != nullptr) {
             response = cache_.build(key, now, false);
             if (response == nullptr) {
-                return read_directly(place_of(key, *ids, now), now, *waiter);
+                return read_directly(locate(key, *ids, now), now, *waiter);
             }
         } else if (now.changes <= cache_.changes().known()) {
             response = cache_.lookup(key, now);
@@ -215,15 +215,15 @@ void Reader::resume(const WaitingRead& waiting,
 }
 
 // Reads the pet or page alone, not whole buckets.
-void Reader::read_directly(const Place& place, const Version& now,
+void Reader::read_directly(const LocatedRead& located, const Version& now,
                            Waiter<SharedResponse>& waiter)
 {
-    const auto& [key, position] = place;
+    const auto& [key, position] = located;
     if (key.is_pet() && position == 0) {
         return waiter.on_result(Failure{no_such_pet()});
     }
     const WaitingRead waiting{key, now, &waiter};
-    if (ResponseLoad* const load = load_for(place, now)) {
+    if (ResponseLoad* const load = load_for(located, now)) {
         return load->join(waiting);
     }
     Continuation& continuation = *this;
@@ -233,10 +233,11 @@ void Reader::read_directly(const Place& place, const Version& now,
 }
 
 // The load in flight that is new enough, if any.
-ResponseLoad* Reader::load_for(const Place& place, const Version& now) noexcept
+ResponseLoad* Reader::load_for(const LocatedRead& located,
+                               const Version& now) noexcept
 {
-    ResponseLoad* const load = current_load(loads_, place.key);
-    return load != nullptr && load->position() == place.position
+    ResponseLoad* const load = current_load(loads_, located.key);
+    return load != nullptr && load->position() == located.position
                    && load->version() && load->version()->covers(now)
                ? load
                : nullptr;

@@ -50,14 +50,15 @@ private:
                Waiter<SharedResponse>& waiter) noexcept;
     void read_version(const ReadKey& key, Waiter<SharedResponse>& waiter);
     void read_ids(const WaitingRead& waiting);
-    void read_at(const Place& place, const Version& now,
+    void read_at(const LocatedRead& located, const Version& now,
                  Waiter<SharedResponse>& waiter);
-    void read_directly(const Place& place, const Version& now,
+    void read_directly(const LocatedRead& located, const Version& now,
                        Waiter<SharedResponse>& waiter);
     template <typename Load, typename... Args>
     void join_or_start(SharedReads<Load, WaitingRead>& loads, Load* current,
                        const WaitingRead& waiting, const Args&... args);
-    ResponseLoad* load_for(const Place& place, const Version& now) noexcept;
+    ResponseLoad* load_for(const LocatedRead& located,
+                           const Version& now) noexcept;
 
     ReadCache& cache_;
     VersionQueue& versions_;

@@ -118,7 +118,7 @@ const PetIds* ResponseLoad::ids() const noexcept
     }
     const PetIds* const ids = cache_.ids(*version_);
     return ids != nullptr
-                   && place_of(key(), *ids, *version_).position == position_
+                   && locate(key(), *ids, *version_).position == position_
                ? ids
                : nullptr;
 }

@@ -56,7 +56,7 @@ private:
     ReadCache& cache_;
     BucketLoads& buckets_;
     Continuation& continuation_;
-    const Position position_;  // see Place
+    const Position position_;  // see LocatedRead
     // Of the cache.
     const std::uint64_t generation_;
     const std::uint64_t history_;
