@@ -13,24 +13,9 @@
 #include "../pets/version.h"
 #include "../schema.h"
 #include "account.h"
+#include "limit_request.h"
 
 namespace petstore::store {
-
-// Requests of one account for the limiter to decide on.
-struct LimitRequest {
-    std::string_view account;
-    std::int64_t epoch = 0;
-    api::Limits limits;
-    std::int64_t requests = 1;
-    std::int64_t cost = 1;  // of each request, in units
-    // The key's record was read a moment ago, so an account that Redis does not
-    // have is new rather than lost.
-    bool fresh = false;
-    // In a Cluster: LimitsMarker has confirmed that accounts live there.
-    bool placed = false;
-    // The catalogue's version is wanted, too.
-    bool needs_version = true;
-};
 
 // The decision on a LimitRequest.
 struct LimitResult {
@@ -113,7 +98,6 @@ private:
     redis::Command
     decide_across_slots(const std::vector<LimitRequest>& requests,
                         std::string_view packed) const;
-    char mode_of(const LimitRequest& request) const noexcept;
     bool asks_version(const std::vector<LimitRequest>& requests) const noexcept;
 
     const Schema& schema_;
