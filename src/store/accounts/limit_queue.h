@@ -93,9 +93,6 @@ private:
     void add_to_new_batch(const LimitRequest& request,
                           const Ref<CachedKey>& key, const Asker& asker);
     void close(Batch& batch) noexcept;
-    Outcome<LimitAnswer> answer(const LimitResult& result,
-                                std::string_view account,
-                                std::int64_t index) noexcept;
 
     redis::Link& link_;
     redis::Scheduler& scheduler_;
