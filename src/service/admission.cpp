@@ -27,7 +27,7 @@ void Admission::check_limits(Record record)
     if (shared.stage != SharedDecision::Stage::none) {
         return share_decision();
     }
-    // The limits are the plan's, which seldom has to be waited for.
+    // Limits depend on the plans, which seldom have to be waited for.
     store::PlansInForce& plans = task_.storage().plans;
     if (!plans_awaited_ && !plans.current()) {
         if (task_.may_wait()) {

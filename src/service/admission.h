@@ -13,9 +13,9 @@ namespace petstore::service {
 // Admits or refuses a request: key → expiry → plans → limits → rate headers. A
 // refused request is answered here; its handler is not called.
 //
-// This class decides in which order the steps are taken; no step knows it. The
-// first, Authentication, answers requests without a valid key itself; the
-// others (decision, refusal) wait for nothing.
+// This class decides in which order the steps are taken; no step knows it.
+// Authentication and refusal answer the requests that they refuse; only
+// Authentication waits for Redis.
 class Admission final : private Authentication::Owner,
                         private store::LimitObserver,
                         private store::Waiter<store::LimitAnswer>,

@@ -5,8 +5,9 @@
 
 namespace petstore::service {
 
-// Refuses a request without a valid key. Counts it in the window of its
-// client's address, which limits it only where that is enforced.
+// Answers a request without a valid key. Counts it in the window of its
+// client's address, which limits it only where that is enforced. To be called
+// last: the request may be freed.
 void refuse_key(RequestTask& task, const store::RefusedKey& key);
 
 // Whether the location accepts the key's plan.
@@ -17,7 +18,8 @@ api::Error plan_not_allowed() noexcept;
 api::Error no_such_path() noexcept;
 api::Error insufficient_scope() noexcept;
 
-// Denies a request because of its account's limits or ban.
+// Answers a request that its account's limits or ban deny. To be called last,
+// as above.
 void deny(RequestTask& task, const api::Decision& decision);
 
 }  // namespace petstore::service

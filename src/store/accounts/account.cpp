@@ -186,17 +186,17 @@ AccountIndex::~AccountIndex()
     }
 }
 
-Account** AccountIndex::place_of(std::string_view id) noexcept
+Account** AccountIndex::pointer_to(std::string_view id) noexcept
 {
     std::size_t chain = std::hash<std::string_view>()(id) & mask_;
     if (chain >= chains_.size()) {
         chain &= mask_ / 2;  // not split yet
     }
-    Account** place = &chains_[chain];
-    while (*place != nullptr && (*place)->id() != id) {
-        place = &(*place)->next_;
+    Account** pointer = &chains_[chain];
+    while (*pointer != nullptr && (*pointer)->id() != id) {
+        pointer = &(*pointer)->next_;
     }
-    return place;
+    return pointer;
 }
 
 Ref<Account> AccountIndex::get(std::string_view id)
@@ -204,12 +204,12 @@ Ref<Account> AccountIndex::get(std::string_view id)
     if (size_ == chains_.size()) {
         add_chain();
     }
-    Account** const place = place_of(id);
-    if (*place != nullptr) {
-        return Ref<Account>(*place);
+    Account** const pointer = pointer_to(id);
+    if (*pointer != nullptr) {
+        return Ref<Account>(*pointer);
     }
     auto account = make_ref<Account>(id);
-    *place = account.get();
+    *pointer = account.get();
     account->index_ = this;
     ++size_;
     account_bytes_ += account->bytes();
@@ -226,7 +226,7 @@ void AccountIndex::add_chain()
     }
     while (account != nullptr) {
         Account* const next = std::exchange(account->next_, nullptr);
-        *place_of(account->id()) = account;
+        *pointer_to(account->id()) = account;
         account = next;
     }
 }
@@ -235,7 +235,7 @@ void AccountIndex::remove(Account& account) noexcept
 {
     account_bytes_ -= account.bytes();
     --size_;
-    *place_of(account.id()) = account.next_;
+    *pointer_to(account.id()) = account.next_;
 }
 
 }  // namespace petstore::store

@@ -172,7 +172,7 @@ private:
 
     // The pointer to the account with this id, or the null pointer that ends
     // its chain. There must be at least one chain.
-    Account** place_of(std::string_view id) noexcept;
+    Account** pointer_to(std::string_view id) noexcept;
     void add_chain();
     void remove(Account& account) noexcept;
 

@@ -76,7 +76,7 @@ bool LimitQueue::Batch::takes(Group group) const noexcept
     return group == group_ && keys_.size() < kMaxAccounts;
 }
 
-// The index of the account, or one behind the last if it is not there.
+// The index of the account, or the number of accounts if it is not there.
 std::size_t LimitQueue::Batch::find(const Account& account) const noexcept
 {
     if (account.batch_ == number_) {

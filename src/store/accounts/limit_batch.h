@@ -17,15 +17,16 @@ public:
 
     std::uint64_t number() const noexcept { return number_; }
 
-    // Whether another account may be added.
+    // Whether another account of the group may be added.
     bool takes(Group group) const noexcept;
 
-    // Counts the request with those of its account, if there are such and they
-    // are the same.
+    // Counts the request with equal ones of its account. Returns false, without
+    // effect, if there are none.
     bool join(const LimitRequest& request, const Account& account,
               const Asker& asker);
 
-    // Adds the request of an account that is not in the batch.
+    // Requires takes(), and an account that is not in the batch. `request` is
+    // one request.
     void add(const LimitRequest& request, const Ref<CachedKey>& key,
              const Asker& asker);
 

@@ -25,8 +25,8 @@ struct LimitRequest {
     bool needs_version = true;
 };
 
-// Encodes the requests as an argument of limit.lua, in the layout that Redis
-// reads fastest. Throws std::bad_alloc.
+// Encodes the requests, at least one and no two of one account, as an argument
+// of limit.lua, in the layout that Redis reads fastest. Throws std::bad_alloc.
 std::string pack_requests(const std::vector<LimitRequest>& requests,
                           bool in_cluster);
 

@@ -26,7 +26,7 @@ public:
          const Required& required)
         : Item(loads, digest), owner_(owner), number_(++owner.started_),
           epoch_(required.epoch), account_(required.account),
-          generation_(owner.limit_link_.connection_generation(account_))
+          generation_(owner.accounts_link_.connection_generation(account_))
     {}
 
     std::uint64_t number() const noexcept { return number_; }
@@ -145,11 +145,11 @@ private:
     const std::uint64_t newest_load_;  // when the read started
 };
 
-KeyLoader::KeyLoader(redis::Link& link, const redis::Link& limit_link,
+KeyLoader::KeyLoader(redis::Link& link, const redis::Link& accounts_link,
                      const Schema& schema, const api::PlanTable& plans,
                      KeyCache& cache, KeyLog& log)
-    : link_(link), limit_link_(limit_link), keys_(schema), accounts_(schema),
-      plans_(plans), cache_(cache), log_(log)
+    : link_(link), accounts_link_(accounts_link), keys_(schema),
+      accounts_(schema), plans_(plans), cache_(cache), log_(log)
 {}
 
 KeyLoader::~KeyLoader() = default;
@@ -225,10 +225,11 @@ std::uint32_t KeyLoader::generation_of(const std::string& account,
     if (load.account() == account) {
         return static_cast<std::uint32_t>(load.generation());
     }
-    const auto now =
-        static_cast<std::uint32_t>(limit_link_.connection_generation(account));
+    const auto now = static_cast<std::uint32_t>(
+        accounts_link_.connection_generation(account));
     return load.account().empty()
-                   && load.generation() == limit_link_.connection_generation({})
+                   && load.generation()
+                          == accounts_link_.connection_generation({})
                ? now
                : now - 1;
 }

@@ -39,8 +39,8 @@ public:
     // flood of invented keys cannot fill it.
     static constexpr std::size_t kMaxLoads = 1024;
 
-    // All arguments are borrowed. `limit_link` is the limiter's.
-    KeyLoader(redis::Link& link, const redis::Link& limit_link,
+    // All arguments are borrowed. `accounts_link` is the limiter's.
+    KeyLoader(redis::Link& link, const redis::Link& accounts_link,
               const Schema& schema, const api::PlanTable& plans,
               KeyCache& cache, KeyLog& log);
     ~KeyLoader();
@@ -76,7 +76,7 @@ private:
                          const api::AccountRecord& account);
 
     redis::Link& link_;
-    const redis::Link& limit_link_;
+    const redis::Link& accounts_link_;
     const KeyCommands keys_;
     const AccountCommands accounts_;
     const api::PlanTable& plans_;

@@ -38,9 +38,9 @@ public:
 
     // --- what is current -------------
 
-    // Changes whenever all data were dropped. What a read returns is put here,
-    // or combined with a version read before it, only if the generation has not
-    // changed since the read started.
+    // Changes whenever pets and responses were dropped. What a read returns is
+    // put here, or combined with a version read before it, only if the
+    // generation has not changed since the read started.
     std::uint64_t generation() noexcept
     {
         drop_if_disconnected();
