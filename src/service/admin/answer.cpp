@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "../../api/text.h"
-#include "../../store/accounts/marked_limits.h"
+#include "../../store/accounts/account_tasks.h"
 #include "../../store/admin_claim_tasks.h"
 #include "../../store/keys/key_administration.h"
 #include "../../store/random.h"
@@ -76,11 +76,9 @@ AdminTask perform(const AdminCall& call, AdminStore& store,
 // that is left behind.
 store::Task<> refuse_moved(const AdminStore& store)
 {
-    redis::Command command("GET");
-    command.key(store.schema.limits_marker());
-    const redis::Reply& marker =
-        co_await store::ask(store.servers.keys, std::move(command));
-    if (store::parse_limits_marker(marker.text()).moved()) {
+    const store::MarkedLimits marked =
+        co_await store::read_limits_marker(store.servers.keys, store.schema);
+    if (marked.moved()) {
         throw store::refused(
             store::Refusal::limits_elsewhere,
             api::ErrorCode::service_unavailable,

@@ -10,7 +10,6 @@
 #include "account_commands.h"
 #include "account_index_tasks.h"
 #include "external_id_tasks.h"
-#include "marked_limits.h"
 
 namespace petstore::store {
 
@@ -27,6 +26,13 @@ Task<api::UnixTime> redis_time(redis::Link& link)
         throw Failed{unavailable()};
     }
     co_return *time / 1000;
+}
+
+Task<MarkedLimits> read_limits_marker(redis::Link& link, const Schema& schema)
+{
+    const redis::Reply& marker =
+        co_await ask(link, get_command(schema.limits_marker()));
+    co_return parse_limits_marker(marker.text());
 }
 
 Task<std::string> epoch_before(const KeyServers& servers,
@@ -59,10 +65,10 @@ Task<> touch(const KeyServers& servers, const std::string& account,
     auto epoch =
         (co_await change(servers.accounts, std::move(command))).integer();
     if (epoch < 0) {
-        const redis::Reply& marker = co_await ask(
-            servers.accounts, get_command(servers.schema.limits_marker()));
+        const MarkedLimits marked =
+            co_await read_limits_marker(servers.accounts, servers.schema);
         epoch = 0;
-        if (!parse_limits_marker(marker.text()).elsewhere()) {
+        if (!marked.elsewhere()) {
             epoch = (co_await change(servers.accounts, std::move(checked)))
                         .integer();
         }

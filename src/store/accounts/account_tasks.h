@@ -10,6 +10,7 @@
 #include "../key_servers.h"
 #include "../task.h"
 #include "account_listing.h"
+#include "marked_limits.h"
 
 // What operations do with the states of accounts.
 
@@ -18,6 +19,9 @@ namespace petstore::store {
 // By the clock of this Redis; fails unless it replies with its time. That of
 // the accounts decides when a key expires.
 Task<api::UnixTime> redis_time(redis::Link& link);
+
+// Valid until the next co_await, as a reply.
+Task<MarkedLimits> read_limits_marker(redis::Link& link, const Schema& schema);
 
 // The epoch of a key's record that was just written, which its account may
 // take; see touch_account.lua.

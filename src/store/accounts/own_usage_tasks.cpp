@@ -1,24 +1,12 @@
 #include <utility>
 
 #include "account_tasks.h"
-#include "marked_limits.h"
 #include "own_usage.h"
 #include "usage_tasks.h"
 
 namespace petstore::store {
 
 namespace {
-
-// An account without a state is new, or was moved to another Redis.
-Task<> confirm_here(const KeyServers& servers, LimitLog& log)
-{
-    const redis::Reply& marker = co_await ask(
-        servers.accounts, get_command(servers.schema.limits_marker()));
-    if (parse_limits_marker(marker.text()).elsewhere()) {
-        log.limits_elsewhere();
-        throw Failed{not_counted()};
-    }
-}
 
 // `today` is a guess: the day by the clock of the account's server decides,
 // which the reply brings along.
@@ -37,7 +25,13 @@ Task<SharedUsage> read_counted(const KeyServers& servers,
             api::first_of_month(today) == api::first_of_month(guess);
     }
     if (usage->epoch == 0) {
-        co_await confirm_here(servers, log);
+        // The account is new, or was moved to another Redis.
+        const MarkedLimits marked =
+            co_await read_limits_marker(servers.accounts, servers.schema);
+        if (marked.elsewhere()) {
+            log.limits_elsewhere();
+            throw Failed{not_counted()};
+        }
     }
     co_await find_last_use(servers, *usage);
     co_return SharedUsage(std::move(usage));
