@@ -137,7 +137,7 @@ void Admission::take_answer(const store::LimitAnswer& answer)
         // In a Cluster, for an account without a state, which is new unless
         // all accounts were moved.
         if (task_.may_wait()) {
-            storage.limits_marker.confirm_here(marker_read_.begin());
+            storage.marker_reader.confirm_here(marker_read_.begin());
         }
         return;
     }

@@ -9,7 +9,7 @@
 #include "accounts/denial_reporter.h"
 #include "accounts/limit_commands.h"
 #include "accounts/limit_queue.h"
-#include "accounts/limits_marker.h"
+#include "accounts/marker_reader.h"
 #include "accounts/own_usage.h"
 #include "accounts/redis_clock.h"
 #include "clock.h"
@@ -74,7 +74,7 @@ struct Storage {
           versions(environment.scheduler, read_cache),
           reader(read_cache, versions),
           creates(read_cache.source(), environment.scheduler, log),
-          limits_marker(environment.accounts, environment.scheduler, schema,
+          marker_reader(environment.accounts, environment.scheduler, schema,
                         log),
           limit_queue(environment.accounts, environment.scheduler,
                       limit_commands, log, log),
@@ -112,7 +112,7 @@ struct Storage {
     VersionQueue versions;  // if the limiter's reply contains none
     Reader reader;
     CreateQueue creates;
-    LimitsMarker limits_marker;
+    MarkerReader marker_reader;
     LimitQueue limit_queue;
     RedisClock redis_clock;
     DenialReporter denials;

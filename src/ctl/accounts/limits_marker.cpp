@@ -16,7 +16,7 @@ using Place = LimitsMarker::Place;
 
 constexpr std::int64_t kMarkerProbeSeconds = 10;
 // Three times a petstore_redis_timeout of 1.6 seconds, see store/accounts/
-// limits_marker.h.
+// marker_reader.h.
 constexpr std::chrono::seconds kWorkersTime(5);
 
 constexpr struct {

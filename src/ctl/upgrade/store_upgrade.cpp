@@ -22,7 +22,7 @@ constexpr std::size_t kStatesAtOnce = 256;
 // Longer than a command of an old petstorectl between its look at the fence and
 // its last write. Scripts of old workers look and write at once, except in a
 // Cluster, where the fence is on another server; see store/accounts/
-// limits_marker.h.
+// marker_reader.h.
 constexpr std::chrono::seconds kOldCommandTime(3);
 
 bool needs_upgrade(RedisSession& redis, const store::Schema& schema)

@@ -24,7 +24,7 @@ struct LimitResult {
         stale,      // the account has another epoch now: `epoch`
         damaged,    // the account's state is damaged
         elsewhere,  // the accounts are on another Redis, see docs/redis-keys.md
-        unplaced,   // they may be: ask LimitsMarker, then retry
+        unplaced,   // they may be: ask MarkerReader, then retry
         alone,      // failed for this account: ask about it alone
         invalid,    // not a reply of this script
     } kind = Kind::invalid;

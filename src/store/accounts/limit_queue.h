@@ -20,7 +20,7 @@ struct LimitAnswer {
     enum class Kind {
         decided,
         stale,     // the account has another epoch now: `epoch`
-        unplaced,  // ask LimitsMarker, then retry
+        unplaced,  // ask MarkerReader, then retry
     } kind = Kind::decided;
     std::int64_t epoch = 0;
     api::Decision decision;

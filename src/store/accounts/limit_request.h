@@ -19,7 +19,7 @@ struct LimitRequest {
     // The key's record was read a moment ago, so an account that Redis does not
     // have is new rather than lost.
     bool fresh = false;
-    // In a Cluster: LimitsMarker has confirmed that accounts live there.
+    // In a Cluster: MarkerReader has confirmed that accounts live there.
     bool placed = false;
     // The catalogue's version is wanted, too.
     bool needs_version = true;

@@ -16,14 +16,14 @@ namespace petstore::store {
 // A worker that has read the marker may still create an account's state, until
 // its next three commands have timed out. So whoever changes the marker waits
 // that long before it looks for accounts.
-class LimitsMarker final : private redis::EndOfIterationTask {
+class MarkerReader final : private redis::EndOfIterationTask {
 public:
     // All borrowed.
-    LimitsMarker(redis::Link& link, redis::Scheduler& scheduler,
+    MarkerReader(redis::Link& link, redis::Scheduler& scheduler,
                  const Schema& schema, LimitLog& log) noexcept;
-    ~LimitsMarker();
-    LimitsMarker(const LimitsMarker&) = delete;
-    LimitsMarker& operator=(const LimitsMarker&) = delete;
+    ~MarkerReader();
+    MarkerReader(const MarkerReader&) = delete;
+    MarkerReader& operator=(const MarkerReader&) = delete;
 
     // Fails if accounts were moved to another Redis. Calls the waiter exactly
     // once, possibly before it returns.

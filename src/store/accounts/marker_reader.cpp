@@ -1,11 +1,11 @@
-#include "limits_marker.h"
+#include "marker_reader.h"
 
 #include "../failure.h"
 #include "marked_limits.h"
 
 namespace petstore::store {
 
-class LimitsMarker::Load final : public LimitsMarker::Loads::Item,
+class MarkerReader::Load final : public MarkerReader::Loads::Item,
                                  public redis::ReplyHandler {
 public:
     Load(Loads& loads, NoKey, LimitLog& log) noexcept
@@ -35,14 +35,14 @@ private:
     LimitLog& log_;
 };
 
-LimitsMarker::LimitsMarker(redis::Link& link, redis::Scheduler& scheduler,
+MarkerReader::MarkerReader(redis::Link& link, redis::Scheduler& scheduler,
                            const Schema& schema, LimitLog& log) noexcept
     : link_(link), scheduler_(scheduler), schema_(schema), log_(log)
 {}
 
-LimitsMarker::~LimitsMarker() = default;
+MarkerReader::~MarkerReader() = default;
 
-void LimitsMarker::confirm_here(Waiter<Done>& waiter) noexcept
+void MarkerReader::confirm_here(Waiter<Done>& waiter) noexcept
 {
     try {
         if (Load* load = loads_.find()) {
@@ -56,7 +56,7 @@ void LimitsMarker::confirm_here(Waiter<Done>& waiter) noexcept
 }
 
 // Later requests need another command.
-void LimitsMarker::run() noexcept
+void MarkerReader::run() noexcept
 {
     Load& load = *loads_.find();
     loads_.close();
