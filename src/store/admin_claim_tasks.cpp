@@ -27,7 +27,7 @@ std::optional<AdminClaim> claim_of(const redis::Reply& reply,
     }
     auto claim = parse_claim(reply.text());
     if (!claim) {
-        throw damaged_redis_key(key);
+        throw damaged_redis_key({key});
     }
     return claim;
 }

@@ -1,8 +1,5 @@
 #include "call.h"
 
-#include "../redis/error_table.h"
-#include "damage.h"
-
 namespace petstore::store {
 
 Failed refused(Refusal refusal, api::ErrorCode code, std::string message)
@@ -18,10 +15,10 @@ Failed damaged(std::string message)
                    std::move(message));
 }
 
-Failed damaged_redis_key(std::string key, const char* detail)
+Failed damaged_redis_key(const Damage& damage)
 {
-    Failed failed = damaged("the Redis key " + key + " is damaged" + detail);
-    failed.redis_key = std::move(key);
+    Failed failed = damaged(damage.message());
+    failed.redis_key = damage.key;
     return failed;
 }
 
@@ -53,12 +50,8 @@ const redis::Reply& Call::await_resume() const
         failure.not_in_effect = kind_ == Kind::staged_change;
         throw Failed{std::move(failure), true};
     }
-    if (redis::is_wrong_type(*reply_)) {
-        throw damaged_redis_key(key_,
-                                ": it holds another type; repair it first");
-    }
-    if (const auto key = damaged_key(*reply_); !key.empty()) {
-        throw damaged_redis_key(std::string(key));
+    if (const Damage damage = damage_of(*reply_, key_); !damage.key.empty()) {
+        throw damaged_redis_key(damage);
     }
     if (reply_->is_error()) {
         throw Failed{failure_of(*reply_, write)};

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "../redis/script_call.h"
+#include "damage.h"
 #include "failure.h"
 #include "operations.h"
 
@@ -21,7 +22,7 @@ struct Failed {
 
 Failed refused(Refusal refusal, api::ErrorCode code, std::string message);
 Failed damaged(std::string message);
-Failed damaged_redis_key(std::string key, const char* detail = "");
+Failed damaged_redis_key(const Damage& damage);
 Failed invalid(Failure failure);  // what the caller wants to change
 
 // Throws the exception that is being handled as a failure after which a change

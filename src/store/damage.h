@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "../api/error.h"
@@ -24,5 +25,16 @@ api::Error damage_error() noexcept;
 // any other reply. Truncated at the first byte that our Redis keys never
 // contain.
 std::string_view damaged_key(const redis::Reply& reply) noexcept;
+
+struct Damage {
+    std::string_view key;     // empty: no damage
+    bool other_type = false;  // the key holds another type than ours
+
+    std::string message() const;  // for the operator
+};
+
+// The damage that the reply to a command reports: of the command's first key,
+// `key`, if it is of another type, or of the one that damaged_key() returns.
+Damage damage_of(const redis::Reply& reply, std::string_view key) noexcept;
 
 }  // namespace petstore::store

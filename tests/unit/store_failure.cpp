@@ -75,6 +75,24 @@ TEST_CASE("a script names the key that it has found damaged", "[store]")
     CHECK(key(bulk("DAMAGED p:x")).empty());
 }
 
+TEST_CASE("damage is of the command's key, or of the one that a script names",
+          "[store]")
+{
+    Replies replies;
+    const auto message = [&](const char* reply) {
+        const auto damage = store::damage_of(replies(reply), "p:own");
+        return damage.key.empty() ? "" : damage.message();
+    };
+    CHECK(
+        message("-WRONGTYPE x\r\n")
+        == "the Redis key p:own is damaged: it holds another type; repair it first");
+    CHECK(message("-DAMAGED p:x\r\n") == "the Redis key p:x is damaged");
+    CHECK(message("-DAMAGED\r\n").empty());
+    CHECK(message("-ERR x\r\n").empty());
+    CHECK(message("+WRONGTYPE x\r\n").empty());
+    CHECK(store::damage_of(replies("-WRONGTYPE x\r\n"), "").key.empty());
+}
+
 TEST_CASE("a client never sees an error text of Redis", "[store]")
 {
     Replies replies;

@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "../../redis/error_table.h"
 #include "../../redis/server_time.h"
 #include "../../store/damage.h"
 #include "../exit.h"
@@ -140,7 +139,7 @@ void RedisSession::receive_all()
     }
 }
 
-void RedisSession::check(const redis::Reply& reply) const
+void RedisSession::check(const redis::Reply& reply, std::string_view key) const
 {
     if (!reply.is_error()) {
         return;
@@ -149,29 +148,18 @@ void RedisSession::check(const redis::Reply& reply) const
     if (reply.error_code() == "MOVED" && !is_cluster()) {
         throw_cluster_node(url);
     }
-    if (const auto key = store::damaged_key(reply); !key.empty()) {
-        throw Failure("the Redis key " + std::string(key)
-                      + " is damaged; nothing was changed");
+    const store::Damage damage = store::damage_of(reply, key);
+    if (!damage.key.empty()) {
+        throw Failure(damage.message()
+                      + (damage.other_type ? "" : "; nothing was changed"));
     }
     throw RedisError(url, reply.text());
-}
-
-// Of the last reply. For a script, the message names its first key, which is
-// the one it writes.
-void RedisSession::check_naming_key(const redis::Reply& reply) const
-{
-    const std::string& key = replied_.front().key;
-    if (redis::is_wrong_type(reply) && !key.empty()) {
-        throw Failure("the Redis key " + key
-                      + " is damaged: it holds another type; repair it first");
-    }
-    check(reply);
 }
 
 const redis::Reply& RedisSession::receive_naming_key()
 {
     const redis::Reply& reply = receive_any();
-    check_naming_key(reply);
+    check(reply, replied_.front().key);
     return reply;
 }
 
@@ -183,7 +171,7 @@ const redis::Reply& RedisSession::run(redis::Command command)
         send(command);
         reply = &receive_any();
     }
-    check_naming_key(*reply);
+    check(*reply, replied_.front().key);
     return *reply;
 }
 

@@ -59,7 +59,8 @@ public:
     }
 
     // Like call(), but sends a script's text if Redis does not know its digest,
-    // and the error for a key of another type names the key.
+    // and the error for a key of another type names the script's first key,
+    // which is the one that it writes.
     const redis::Reply& run(redis::Command command);
 
     // Calls `visit` once for each server that has a part of the data, for
@@ -80,8 +81,8 @@ public:
     // it has only a part of the data.
     void refuse_cluster_node() const;
 
-    // Throws an error reply as Failure.
-    void check(const redis::Reply& reply) const;
+    // Throws an error reply as Failure, which names `key` if its type is wrong.
+    void check(const redis::Reply& reply, std::string_view key = {}) const;
 
     // A session with one server of the Cluster, over a separate connection.
     RedisSession open(const redis::ServerAddress& server) const
@@ -100,7 +101,6 @@ private:
     using Results = std::list<Result>;
 
     redis::Link& link_for(const redis::Command& command);
-    void check_naming_key(const redis::Reply& reply) const;
     [[noreturn]] void throw_failure(const Result& result);
     [[noreturn]] void throw_cluster_node(const std::string& url) const;
     redis::SlotMap settled_map();

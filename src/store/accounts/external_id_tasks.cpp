@@ -45,7 +45,7 @@ Task<std::string> read_claim(const KeyServers& servers,
     const redis::Reply& reply = co_await ask(servers.keys, get_command(key));
     std::string account(reply.text());
     if (!account.empty() && !api::is_id(account)) {
-        throw damaged_redis_key(key);
+        throw damaged_redis_key({key});
     }
     co_return account;
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <string>
-#include <utility>
 
 #include "usage_commands.h"
 
@@ -15,9 +14,9 @@ Task<> read_counts(const KeyServers& servers, api::Day from, api::Day to,
     const std::string& account = usage.account.id;
     const redis::Reply& reply =
         co_await ask(servers.accounts, commands.read(account, from, to));
-    std::string wrong = commands.parse(reply, account, from, to, usage);
+    const std::string wrong = commands.parse(reply, account, from, to, usage);
     if (!wrong.empty()) {
-        throw damaged_redis_key(std::move(wrong));
+        throw damaged_redis_key({wrong});
     }
 }
 
