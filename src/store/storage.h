@@ -75,7 +75,7 @@ struct Storage {
           reader(read_cache, versions),
           creates(read_cache.source(), environment.scheduler, log),
           marker_reader(environment.accounts, environment.scheduler, schema,
-                        log),
+                        log, log),
           limit_queue(environment.accounts, environment.scheduler,
                       limit_commands, log, log),
           redis_clock(environment.accounts, schema, clock),

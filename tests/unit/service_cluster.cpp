@@ -104,6 +104,17 @@ TEST_CASE("cluster: without the marker the request fails", "[service]")
     CHECK(f.client.ended());
 }
 
+TEST_CASE("cluster: a marker of another type is damaged", "[service]")
+{
+    Fixture f;
+    f.client.send();
+    f.reply_unplaced();
+    f.reply("GET", "-WRONGTYPE x\r\n");
+    CHECK(f.client.status == 500);
+    CHECK(f.worker.log.damaged_keys == Names{"petstore:limits-place"});
+    CHECK(f.client.ended());
+}
+
 TEST_CASE("cluster: requests of an iteration share the marker", "[service]")
 {
     Fixture f;

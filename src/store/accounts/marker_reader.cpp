@@ -8,17 +8,21 @@ namespace petstore::store {
 class MarkerReader::Load final : public MarkerReader::Loads::Item,
                                  public redis::ReplyHandler {
 public:
-    Load(Loads& loads, NoKey, LimitLog& log) noexcept
-        : Item(loads, NoKey()), log_(log)
+    Load(Loads& loads, NoKey, MarkerReader& owner) noexcept
+        : Item(loads, NoKey()), owner_(owner)
     {}
 
     void on_reply(const redis::Reply& reply) noexcept override
     {
         if (reply.is_error()) {
+            const Damage damage = damage_of(reply, owner_.marker_);
+            if (!damage.key.empty()) {
+                owner_.damage_log_.damaged(damage.key);
+            }
             return fail(failure_of(reply, false));
         }
         if (parse_limits_marker(reply.text()).elsewhere()) {
-            log_.limits_elsewhere();
+            owner_.log_.limits_elsewhere();
             return fail(not_counted());
         }
         end(Outcome<Done>(Done()));
@@ -32,12 +36,14 @@ public:
 private:
     void fail(const Failure& failure) noexcept { end(Outcome<Done>(failure)); }
 
-    LimitLog& log_;
+    MarkerReader& owner_;
 };
 
 MarkerReader::MarkerReader(redis::Link& link, redis::Scheduler& scheduler,
-                           const Schema& schema, LimitLog& log) noexcept
-    : link_(link), scheduler_(scheduler), schema_(schema), log_(log)
+                           const Schema& schema, DamageLog& damage_log,
+                           LimitLog& log)
+    : link_(link), scheduler_(scheduler), marker_(schema.limits_marker()),
+      damage_log_(damage_log), log_(log)
 {}
 
 MarkerReader::~MarkerReader() = default;
@@ -48,7 +54,7 @@ void MarkerReader::confirm_here(Waiter<Done>& waiter) noexcept
         if (Load* load = loads_.find()) {
             return load->join(&waiter);
         }
-        loads_.start({}, &waiter, log_);
+        loads_.start({}, &waiter, *this);
     } catch (...) {
         return waiter.on_result(unavailable());
     }
@@ -61,7 +67,7 @@ void MarkerReader::run() noexcept
     Load& load = *loads_.find();
     loads_.close();
     try {
-        link_.send(redis::Command("GET").key(schema_.limits_marker()), load);
+        link_.send(redis::Command("GET").key(marker_), load);
     } catch (...) {
         load.on_no_reply(redis::NoReply::not_sent);
     }

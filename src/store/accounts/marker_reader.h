@@ -1,7 +1,10 @@
 #pragma once
 
+#include <string>
+
 #include "../../redis/link.h"
 #include "../../redis/scheduler.h"
+#include "../damage.h"
 #include "../schema.h"
 #include "../shared_read.h"
 #include "limit_log.h"
@@ -18,15 +21,15 @@ namespace petstore::store {
 // that long before it looks for accounts.
 class MarkerReader final : private redis::EndOfIterationTask {
 public:
-    // All borrowed.
+    // Borrows all but `schema`. Throws std::bad_alloc.
     MarkerReader(redis::Link& link, redis::Scheduler& scheduler,
-                 const Schema& schema, LimitLog& log) noexcept;
+                 const Schema& schema, DamageLog& damage_log, LimitLog& log);
     ~MarkerReader();
     MarkerReader(const MarkerReader&) = delete;
     MarkerReader& operator=(const MarkerReader&) = delete;
 
     // Fails if accounts were moved to another Redis. Calls the waiter exactly
-    // once, possibly before it returns.
+    // once, possibly before it returns. Damage is logged here.
     void confirm_here(Waiter<Done>& waiter) noexcept;
 
 private:
@@ -37,7 +40,8 @@ private:
 
     redis::Link& link_;
     redis::Scheduler& scheduler_;
-    const Schema& schema_;
+    const std::string marker_;
+    DamageLog& damage_log_;
     LimitLog& log_;
     Loads loads_;
 };
