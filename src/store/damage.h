@@ -33,8 +33,9 @@ struct Damage {
     std::string message() const;  // for the operator
 };
 
-// The damage that the reply to a command reports: of the command's first key,
-// `key`, if it is of another type, or of the one that damaged_key() returns.
+// The damage that the reply to a command reports: of the key that damaged_key()
+// returns, or, after WRONGTYPE, of the command's first key, `key`. A script that
+// raises WRONGTYPE for another key must report it as DAMAGED instead.
 Damage damage_of(const redis::Reply& reply, std::string_view key) noexcept;
 
 }  // namespace petstore::store

@@ -59,8 +59,7 @@ public:
     }
 
     // Like call(), but sends a script's text if Redis does not know its digest,
-    // and the error for a key of another type names the script's first key,
-    // which is the one that it writes.
+    // and the error for a key of another type names the script's first key.
     const redis::Reply& run(redis::Command command);
 
     // Calls `visit` once for each server that has a part of the data, for
