@@ -43,12 +43,14 @@ std::string host_or(std::string_view host, std::string_view otherwise)
     return std::string(host.empty() ? otherwise : host);
 }
 
-// Pairs of names and values, such as "ip". Empty if it is missing.
+// Pairs of names and values, such as "ip". Empty if it is missing or unusable.
 std::string_view ip_in(const Reply& metadata) noexcept
 {
     for (std::size_t i = 0; i + 1 < metadata.size(); i += 2) {
         if (metadata[i].text() == "ip") {
-            return metadata[i + 1].text();
+            const std::string_view ip = metadata[i + 1].text();
+            return is_visible_host(ip) && ip != kUnnamed ? ip
+                                                         : std::string_view();
         }
     }
     return {};

@@ -108,10 +108,11 @@ TEST_CASE("a server without the name that it should have is reached by its IP",
          range(4, 5, unnamed(array({bulk("ip")}))),
          range(6, 7, unnamed(array({bulk("ip"), bulk("?\n")}))),
          range(8, 9, array({bulk("?"), integer(7001), bulk("id")})),
-         range(10, 11, server(bulk("node-2"), 7001))}));
+         range(10, 11, server(bulk("node-2"), 7001)),
+         range(12, 13, unnamed(array({bulk("ip"), bulk("?")})))}));
     REQUIRE(map);
     CHECK(owner(*map, 0) == "10.0.0.1 7001");
-    for (const std::uint16_t slot : {2, 4, 6, 8}) {
+    for (const std::uint16_t slot : {2, 4, 6, 8, 12}) {
         CHECK(owner(*map, slot) == "nobody");
     }
     CHECK(owner(*map, 10) == "node-2 7001");
@@ -127,6 +128,22 @@ TEST_CASE("the IP address of a server with a name is known", "[redis]")
     REQUIRE(map->primaries().size() == 1);
     CHECK(map->primaries()[0].host == "node-1");
     CHECK(map->primaries()[0].ip == "10.0.0.1");
+}
+
+TEST_CASE("an IP address that is none is unknown", "[redis]")
+{
+    for (const std::string& ip :
+         {bulk("?"), bulk(""), kNil, bulk("10.0.0.1 x"), bulk("10.0.0.1\n"),
+          bulk({"10.0.0.1\0x", 10}), bulk(std::string(256, '1'))}) {
+        CAPTURE(ip);
+        const auto map = map_of(
+            array({range(0, 1,
+                         array({bulk("node-1"), integer(7001), bulk("id"),
+                                array({bulk("ip"), ip})}))}));
+        REQUIRE(map);
+        CHECK(owner(*map, 0) == "node-1 7001");
+        CHECK(map->primaries()[0].ip.empty());
+    }
 }
 
 TEST_CASE("an address is that of one server", "[redis]")
