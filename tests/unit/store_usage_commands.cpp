@@ -173,6 +173,18 @@ TEST_CASE("a month begins with what is in its ledger", "[store]")
         CHECK(month.used == 50);
         CHECK(month.reset == end);
     }
+    SECTION("up to what a counter may hold")
+    {
+        std::vector<std::string> all_days;
+        for (int day = 10; day <= 25; ++day) {
+            all_days.push_back(std::to_string(day));
+            all_days.emplace_back("9007199254740992");
+        }
+        REQUIRE(r.take(State{.utc_day = kOctober}.reply(), ledger({}),
+                       ledger(all_days))
+                == "");
+        CHECK(r.usage.month.used == store::AccountState::kLargest);
+    }
     SECTION("but not if it goes on")
     {
         CHECK(month_after({.utc_day = kNovember}).used == 300);
@@ -220,6 +232,14 @@ TEST_CASE("damaged usage names its Redis key", "[store]")
         CHECK(r.take(kNil, ledger({"05", value}), ledger({})) == october);
         CHECK(r.take(kNil, ledger({}), ledger({"05d", value})) == november);
     }
+    // Sums that no script can count, here and with the running day.
+    const std::string largest = "9007199254740992";
+    CHECK(r.take(kNil, ledger({}), ledger({"05", largest, "05", "1"}))
+          == november);
+    CHECK(r.take(kNil, ledger({"05d", "1", "05d", largest}), ledger({}))
+          == october);
+    CHECK(r.take(State().reply(), ledger({}), ledger({"25", largest}))
+          == november);
     CHECK(r.take(kNil, ledger({"32", "1"}), ledger({})) == october);
     CHECK(r.take(kNil, ledger({}), ledger({"31", "1"})) == november);
     CHECK(r.take(kNil, bulk("x"), ledger({})) == october);

@@ -63,7 +63,8 @@ void take_state(const AccountState& state, api::AccountUsage& usage, Days& days)
 void begin_month(const AccountState& state, api::AccountUsage& usage) noexcept
 {
     const api::Day today = api::day_of(usage.now / 1000);
-    const std::int64_t used = api::admitted_in_month(usage, today);
+    const std::int64_t used =
+        std::min(api::admitted_in_month(usage, today), AccountState::kLargest);
     if (used > 0 && state.utc_day > 0 && is_month_over(state, today)) {
         usage.month = {used, api::first_of_next_month(today) * api::kDaySeconds
                                  * 1000};
@@ -102,7 +103,11 @@ bool take_ledger(const redis::Reply& reply, api::Day first, api::Day next,
             return false;
         }
         api::UsageCount& counts = days[first + day - 1];
-        (field.back() == 'd' ? counts.denied : counts.admitted) += *count;
+        auto& sum = field.back() == 'd' ? counts.denied : counts.admitted;
+        sum += *count;
+        if (sum > AccountState::kLargest) {  // no script counts further
+            return false;
+        }
     }
     return reply.is(redis::Type::array);
 }
