@@ -105,7 +105,7 @@ bool take_ledger(const redis::Reply& reply, api::Day first, api::Day next,
         api::UsageCount& counts = days[first + day - 1];
         auto& sum = field.back() == 'd' ? counts.denied : counts.admitted;
         sum += *count;
-        if (sum > AccountState::kLargest) {  // no script counts further
+        if (sum > AccountState::kLargest) {  // the most that a state may hold
             return false;
         }
     }
