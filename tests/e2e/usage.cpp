@@ -129,6 +129,11 @@ void make_store(const RedisServer& redis)
     create_key(redis);
 }
 
+// Its clock is at noon, so that no test passes midnight in UTC.
+struct RedisAtNoon : ClockedRedis {
+    RedisAtNoon() { set_time("2027-05-17 12:00:00"); }
+};
+
 }  // namespace
 
 TEST_CASE("usage: the days and months of real traffic are exact")
@@ -186,9 +191,11 @@ TEST_CASE("usage: the days and months of real traffic are exact")
 
 TEST_CASE("usage: a worker that quits reports the requests it has denied")
 {
-    Store store;
-    const auto key = limited_key(store.redis, 1);
-    Http http(store.nginx.url(), key.secret);
+    RedisAtNoon host;
+    const auto& redis = host.redis;
+    const auto key = limited_key(redis, 100'000'000, 1);
+    NginxServer nginx(host.options());
+    Http http(nginx.url(), key.secret);
     CHECK(http.get("/v1/pets").status == 200);
     long long denied = 0;
     for (int reload = 0; reload < 3; ++reload) {
@@ -196,45 +203,44 @@ TEST_CASE("usage: a worker that quits reports the requests it has denied")
             CHECK(http.get("/v1/pets").status == 429);
             ++denied;
         }
-        store.nginx.reload();
+        nginx.reload();
     }
     const auto reported = [&] {
-        return usage(store.redis.url(), {key.account})
-            .at("days")
-            .back()
-            .at("denied");
+        return usage(redis.url(), {key.account}).at("days").back().at("denied");
     };
     CHECK(wait_until([&] { return reported() == denied; }));
 }
 
 TEST_CASE("usage: denied requests are counted, and a reset keeps usage")
 {
-    Store store;
-    const auto key = limited_key(store.redis, 2);
-    Http http(store.nginx.url(), key.secret);
+    RedisAtNoon host;
+    const auto& redis = host.redis;
+    const auto key = limited_key(redis, 2);
+    NginxServer nginx(host.options());
+    Http http(nginx.url(), key.secret);
     for (int i = 0; i < 12; ++i) {
         http.get("/v1/pets");
     }
     const auto day = [&] {
-        return usage(store.redis.url(), {key.account}).at("days").back();
+        return usage(redis.url(), {key.account}).at("days").back();
     };
     CHECK(wait_until([&] { return day().at("denied") == 10; }));
     CHECK(day().at("admitted") == 2);
 
-    REQUIRE(ctl(store.redis.url(), {"account", "reset", key.account}).code
-            == 0);
-    const auto after = usage(store.redis.url(), {key.account});
+    REQUIRE(ctl(redis.url(), {"account", "reset", key.account}).code == 0);
+    const auto after = usage(redis.url(), {key.account});
     CHECK(after.at("windows").at(0).at("used") == 0);
     CHECK(after.at("windows").at(1).at("used") == 0);
     CHECK(after.at("days").back().at("admitted") == 2);
-    CHECK(after.at("last_used") == date(today(store.redis)));
+    CHECK(after.at("last_used") == date(today(redis)));
     CHECK(wait_until([&] { return http.get("/v1/pets").status == 200; }));
     CHECK(day().at("admitted") == 3);
 }
 
 TEST_CASE("usage: an object has the documented members")
 {
-    RedisServer redis;
+    const RedisAtNoon host;
+    const auto& redis = host.redis;
     make_store(redis);
     const long long now = today(redis);
     const RawAccount account(
@@ -290,7 +296,8 @@ TEST_CASE("usage: an object has the documented members")
 
 TEST_CASE("usage: hostile labels harm neither a spreadsheet nor a terminal")
 {
-    RedisServer redis;
+    const RedisAtNoon host;
+    const auto& redis = host.redis;
     make_store(redis);
     const long long now = today(redis);
     const RawAccount account(
@@ -319,7 +326,8 @@ TEST_CASE("usage: hostile labels harm neither a spreadsheet nor a terminal")
 
 TEST_CASE("usage: damage concerns one account")
 {
-    RedisServer redis;
+    const RedisAtNoon host;
+    const auto& redis = host.redis;
     make_store(redis);
     const long long now = today(redis);
     const RawAccount good(redis, "good");
@@ -360,7 +368,8 @@ TEST_CASE("usage: damage concerns one account")
 
 TEST_CASE("usage: --over lists who has used a share of a window")
 {
-    RedisServer redis;
+    const RedisAtNoon host;
+    const auto& redis = host.redis;
     make_store(redis);
     const long long now = today(redis);
     RawAccount(redis, "low", {"per_minute", "7"}).set_state(now);   // 5 of 7
@@ -390,7 +399,8 @@ TEST_CASE("usage: --over lists who has used a share of a window")
 
 TEST_CASE("usage: options are checked")
 {
-    RedisServer redis;
+    const RedisAtNoon host;
+    const auto& redis = host.redis;
     make_store(redis);
     RawAccount(redis, "a1").used(today(redis) - 30, 4);
     for (const Words& wrong : {Words{"--by", "year"},
@@ -492,7 +502,8 @@ TEST_CASE("usage: a month is kept whole, also of a deleted account")
 
 TEST_CASE("usage: deleted accounts are included")
 {
-    RedisServer redis;
+    const RedisAtNoon host;
+    const auto& redis = host.redis;
     make_store(redis);
     const long long now = today(redis);
     const RawAccount gone(redis, "gone",
