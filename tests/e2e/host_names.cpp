@@ -122,7 +122,7 @@ TEST_CASE("host names: an answer that comes after the timeout is used")
     Http http(nginx.url(), named.key.secret);
     CHECK(http.get("/v1/pets").status == 503);
     CHECK(wait_until([&] { return http.get("/v1/pets").status == 200; }));
-    CHECK(lines_with(nginx, "[error]") == 1);
+    CHECK(lines_with(nginx, "[error]") >= 1);
 }
 
 TEST_CASE("host names: a changed address is used when a worker reconnects")
@@ -220,8 +220,10 @@ TEST_CASE("host names: a worker that resolves a name ends soon")
 {
     // What it asks Redis by itself times out; the resolver does so much later.
     Named named(DnsServer::Answer{{}, DnsServer::no_error, true});
-    NginxServer nginx(named.options(
-        "petstore_redis_timeout 500ms; petstore_redis_connect_timeout 250ms;"));
+    auto options = named.options(
+        "petstore_redis_timeout 500ms; petstore_redis_connect_timeout 250ms;");
+    options.http += " resolver_timeout 10m;";
+    NginxServer nginx(options);
     REQUIRE(wait_until([&] { return named.dns.queries() > 0; }));
     const auto before = Clock::now();
     SECTION("quit")
@@ -232,7 +234,7 @@ TEST_CASE("host names: a worker that resolves a name ends soon")
     {
         nginx.reload_and_settle();
     }
-    CHECK(Clock::now() - before < 20s);
+    CHECK(Clock::now() - before < 60s);
 }
 
 TEST_CASE("host names: Sentinels and servers may have them")

@@ -170,7 +170,8 @@ TEST_CASE("lifecycle: quit and reload while Redis hangs")
     NginxOptions options = with_workers(2);
     options.location = "petstore_redis_timeout 500ms;";
     Store store(options);
-    CHECK(store.client().get("/v1/pets").status == 200);
+    REQUIRE(wait_until(
+        [&] { return store.client().get("/v1/pets").status == 200; }));
     store.redis.pause();
     std::vector<RawClient> waiting;
     for (int i = 0; i < 10; ++i) {
@@ -183,7 +184,7 @@ TEST_CASE("lifecycle: quit and reload while Redis hangs")
     }
     const auto start = Clock::now();
     store.nginx.quit();
-    CHECK(Clock::now() - start < 20s);
+    CHECK(Clock::now() - start < 60s);
 }
 
 TEST_CASE("lifecycle: an old worker serves again when Redis is back")
@@ -195,7 +196,7 @@ TEST_CASE("lifecycle: an old worker serves again when Redis is back")
     store.redis.pause();
     expect_error(clients.get(), 503, "service_unavailable");
     store.redis.resume();
-    CHECK(wait_until([&] { return clients.get().status == 200; }));
+    CHECK(clients.recover());
 }
 
 TEST_CASE("lifecycle: an old worker that reconnects ends with its last request")

@@ -134,17 +134,21 @@ TEST_CASE("faults: an outage is answered at once and logged once")
     NginxOptions options;
     options.location = "petstore_redis_timeout 500ms;";
     Store store(options);
-    CHECK(store.http.get("/v1/pets").status == 200);
+    REQUIRE(recovers(store.http));
     store.redis.stop();
     expect_unavailable(store.http.get("/v1/pets"));
-    // Within 5 ms, or five times as long as a request that needs no Redis.
+    // Within 5 ms, or five times as long as a request that needs no Redis. The
+    // median, because the machine may stall.
     const auto time_of = [&](const char* method, int status) {
-        constexpr int kRequests = 200;
-        const auto start = Clock::now();
-        for (int i = 0; i < kRequests; ++i) {
+        std::vector<Clock::duration> times(200);
+        for (auto& time : times) {
+            const auto start = Clock::now();
             CHECK(store.http.request(method, "/v1/pets").status == status);
+            time = Clock::now() - start;
         }
-        return (Clock::now() - start) / kRequests;
+        const auto median = times.begin() + 100;
+        std::nth_element(times.begin(), median, times.end());
+        return *median;
     };
     const auto without_redis = time_of("OPTIONS", 204);
     const auto refused = time_of("GET", 503);
@@ -323,7 +327,8 @@ TEST_CASE("faults: a stopped Redis costs one timeout and recovers when resumed")
     options.location = "petstore_redis_timeout 300ms;";
     Store store(options);
     import_pets(store.redis, 50);
-    CHECK(store.http.get("/v1/pets/1").status == 200);
+    REQUIRE(
+        wait_until([&] { return store.http.get("/v1/pets/1").status == 200; }));
 
     store.redis.pause();
     for (int round = 0; round < 3; ++round) {
@@ -373,7 +378,7 @@ TEST_CASE("faults: commands on a new connection have their own timeout")
     options.location =
         "petstore_redis_timeout 300ms; petstore_redis_connect_timeout 30s;";
     Store store(options);
-    CHECK(store.http.get("/v1/pets").status == 200);
+    REQUIRE(recovers(store.http));
     store.redis.pause();
     const auto start = Clock::now();
     expect_unavailable(store.http.get("/v1/pets"));
@@ -564,7 +569,7 @@ TEST_CASE("faults: a Redis that sends invalid replies")
     options.location = "petstore_redis_timeout 200ms;";
     NginxServer nginx(options);
     Http known(nginx.url(), key.secret);
-    CHECK(known.get("/v1/pets").status == 200);
+    REQUIRE(recovers(known));
 
     for (std::size_t i = 0; i < nonsense.size(); ++i) {
         INFO(nonsense[i].substr(0, 60));
@@ -624,14 +629,14 @@ TEST_CASE("faults: a full queue is logged once a second at most")
     NginxOptions options;
     options.redis = fake.url();
     options.location =
-        "petstore_redis_connect_timeout 10s; petstore_redis_timeout 100s;";
+        "petstore_redis_connect_timeout 10s; petstore_redis_timeout 15m;";
     // The lookups of keys of each store are bounded, too.
     constexpr int kStores = 5;
     for (int i = 0; i < kStores; ++i) {
         const auto name = "store" + std::to_string(i);
         options.server += "location /" + name + "/v1/ { petstore /" + name
                           + "/v1; petstore_prefix " + name
-                          + "; petstore_redis_timeout 100s; }";
+                          + "; petstore_redis_timeout 15m; }";
     }
     NginxServer nginx(options);
     CHECK(Http(nginx.url(), key.secret).get("/v1/pets").status == 200);

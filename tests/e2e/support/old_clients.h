@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <thread>
 #include <vector>
 
 #include "raw_client.h"
@@ -34,6 +35,19 @@ public:
         client.send("Host: localhost\r\nAuthorization: Bearer " + key_.secret
                     + "\r\n\r\n");
         return client.read();
+    }
+
+    // Whether the old workers return to serving. Waits after each failure, so
+    // that the clients last for the timeout of wait_until().
+    bool recover()
+    {
+        return wait_until([&] {
+            if (get().status == 200) {
+                return true;
+            }
+            std::this_thread::sleep_for(400ms);
+            return false;
+        });
     }
 
     void leave() { clients_.clear(); }
