@@ -163,7 +163,7 @@ TEST_CASE("cluster: the old workers of a reload follow a failover")
     OldClients clients(world.nginx, world.key);
     world.redis.server(primary).kill_hard();
     world.redis.wait_for_owner(ClusterWorld::catalogue_slot(), replica);
-    CHECK(wait_until([&] { return clients.get().status == 200; }));
+    CHECK(clients.recover());
 }
 
 TEST_CASE("cluster: replicas replace all primaries that workers know")
