@@ -7,6 +7,7 @@
 #include "api/administration_json.h"
 #include "api/text.h"
 #include "fuzz.h"
+#include "store/plans/plan_commands.h"
 
 using namespace petstore;
 using nlohmann::json;
@@ -34,6 +35,10 @@ void check(const api::AdminBody& body)
     key.id = "a-key";
     key.account = account.id;
     if (!body.apply(key, 1'700'000'000)) {
+        REQUIRE(!key.expires || api::has_four_digit_year(*key.expires));
+        for (const std::string_view scope : api::scope_names(key)) {
+            REQUIRE(api::is_scope(scope));
+        }
         const auto text =
             api::key_json(key, account, api::PlanTable(), "usable", "secret");
         REQUIRE(json::parse(text)["key"] == "secret");
@@ -69,6 +74,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
     if (operation == api::Operation::put_plan) {
         const api::Limits limits = body.limits();
         REQUIRE(limits.minute >= 1 && limits.day >= 1 && limits.month >= 0);
+        const std::string written = store::limits_text(limits);
+        REQUIRE(store::parse_limits(written) == limits);
     }
     check(body);
     return 0;

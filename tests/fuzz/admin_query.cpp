@@ -1,6 +1,7 @@
 // Query strings of the admin API's lists. Links of a page preserve a valid
-// query.
+// query and lead to the next place, whatever that is named.
 #include <iterator>
+#include <string>
 
 #include "api/admin_query.h"
 #include "fuzz.h"
@@ -30,10 +31,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
     }
     const auto& query = std::get<api::AdminQuery>(result);
     REQUIRE(query.limit >= 1 && query.limit <= 100);
+    REQUIRE(!query.from || !query.to || *query.from <= *query.to);
     if (list == api::Operation::get_account_usage) {
         return 0;
     }
-    const api::ScanPlace next = query.place;
+    // Without a cursor, there is none yet: the input's bytes stand for one.
+    api::ScanPlace next = query.place;
+    if (next.after.empty()) {
+        next = {size, ~next.end, std::string(fuzz::text_of(data, size))};
+    }
     const std::string link = api::admin_links("/keys", list, query, next);
     const auto begin = link.find('?') + 1;
     const auto followed = api::parse_admin_query(
@@ -47,5 +53,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
     REQUIRE(again.sha256 == query.sha256);
     REQUIRE(again.from == query.from && again.to == query.to);
     REQUIRE(again.step == query.step);
+    REQUIRE(again.place.cursor == next.cursor);
+    REQUIRE(again.place.end == next.end);
+    REQUIRE(again.place.after == next.after);
     return 0;
 }
