@@ -147,7 +147,6 @@ worker_shutdown_timeout 120s;
 events { worker_connections 1024; }
 http {
     access_log access.log;
-    client_header_timeout 120s;
     client_body_temp_path temp;
     proxy_temp_path temp;
     fastcgi_temp_path temp;
