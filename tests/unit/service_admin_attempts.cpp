@@ -274,9 +274,15 @@ TEST_CASE("two imports of a key take over what a third left", "[admin]")
         host.run();
         return !host.result.failed() && host.result.value().status == 201;
     };
+    // All pairs of two of the three commands, but only a third of the triples,
+    // which take long.
+    constexpr int kStep = 3;
+    const auto first_second = [](int left, int first) {
+        return 1 + (left + first) % kStep;
+    };
     int left = 1;
     int first = 1;
-    int second = 1;
+    int second = first_second(left, first);
     while (left < 40) {
         CAPTURE(left, first, second);
         KeyWorld world;
@@ -299,13 +305,16 @@ TEST_CASE("two imports of a key take over what a third left", "[admin]")
         CHECK(account.count("deleted") == 0);
 
         if (other_is_held) {
-            ++second;
-        } else if (second = 1; slow_is_held) {
+            second += kStep;
+            continue;
+        }
+        if (slow_is_held) {
             ++first;
         } else {
             first = 1;
             ++left;
         }
+        second = first_second(left, first);
     }
     CHECK((left > 10 && left < 40));
 }
