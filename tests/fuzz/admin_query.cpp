@@ -1,5 +1,5 @@
 // Query strings of the admin API's lists. Links of a page preserve a valid
-// query and lead to the next place, whatever that is named.
+// query and lead to the next place, whatever bytes its name has.
 #include <iterator>
 #include <string>
 
@@ -13,6 +13,27 @@ namespace {
 constexpr api::Operation kLists[] = {
     api::Operation::list_accounts, api::Operation::list_keys,
     api::Operation::list_usage, api::Operation::get_account_usage};
+
+void check_link(api::Operation list, const api::AdminQuery& query,
+                const api::ScanPlace& next)
+{
+    const std::string link = api::admin_links("/keys", list, query, next);
+    const auto begin = link.find('?') + 1;
+    const auto followed = api::parse_admin_query(
+        list, std::string_view(link).substr(begin, link.find('>') - begin));
+    REQUIRE(std::holds_alternative<api::AdminQuery>(followed));
+    const auto& again = std::get<api::AdminQuery>(followed);
+    REQUIRE(again.limit == query.limit);
+    REQUIRE(again.external_id == query.external_id);
+    REQUIRE(again.plan == query.plan);
+    REQUIRE(again.account == query.account);
+    REQUIRE(again.sha256 == query.sha256);
+    REQUIRE(again.from == query.from && again.to == query.to);
+    REQUIRE(again.step == query.step);
+    REQUIRE(again.place.cursor == next.cursor);
+    REQUIRE(again.place.end == next.end);
+    REQUIRE(again.place.after == next.after);
+}
 
 }  // namespace
 
@@ -35,26 +56,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
     if (list == api::Operation::get_account_usage) {
         return 0;
     }
-    // Without a cursor, there is none yet: the input's bytes stand for one.
-    api::ScanPlace next = query.place;
-    if (next.after.empty()) {
-        next = {size, ~next.end, std::string(fuzz::text_of(data, size))};
-    }
-    const std::string link = api::admin_links("/keys", list, query, next);
-    const auto begin = link.find('?') + 1;
-    const auto followed = api::parse_admin_query(
-        list, std::string_view(link).substr(begin, link.find('>') - begin));
-    REQUIRE(std::holds_alternative<api::AdminQuery>(followed));
-    const auto& again = std::get<api::AdminQuery>(followed);
-    REQUIRE(again.limit == query.limit);
-    REQUIRE(again.external_id == query.external_id);
-    REQUIRE(again.plan == query.plan);
-    REQUIRE(again.account == query.account);
-    REQUIRE(again.sha256 == query.sha256);
-    REQUIRE(again.from == query.from && again.to == query.to);
-    REQUIRE(again.step == query.step);
-    REQUIRE(again.place.cursor == next.cursor);
-    REQUIRE(again.place.end == next.end);
-    REQUIRE(again.place.after == next.after);
+    check_link(list, query, query.place);
+    check_link(
+        list, query,
+        {size, ~query.place.end, std::string(fuzz::text_of(data, size))});
     return 0;
 }

@@ -56,12 +56,15 @@ void check_redirect_to(const redis::ServerAddress& address)
     const redis::Redirect expected{redis::Redirect::Kind::ask, 16383, address};
     const std::string reply =
         '-' + redirect_text(expected, address.host) + "\r\n";
+    std::size_t replies = 0;
     fuzz::for_each_reply(reply, reply.size(), [&](const redis::Reply& ask) {
         const auto redirect = redis::Redirect::parse(ask, kAsked);
         REQUIRE(redirect && redirect->kind == expected.kind);
         REQUIRE(redirect->slot == expected.slot);
         REQUIRE(redirect->address == address);
+        ++replies;
     });
+    REQUIRE(replies == 1);
 }
 
 void check_map(redis::SlotMap& map)

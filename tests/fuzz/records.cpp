@@ -1,6 +1,7 @@
 // Records of accounts, keys and plans, usage, and claims of the admin API, as
 // anybody may have written them to Redis. What is accepted is shown as JSON of
-// one line, and is the same after being written and read again.
+// one line; accounts, plans and claims are the same after being written and
+// read again.
 #include <nlohmann/json.hpp>
 
 #include "api/administration_json.h"
@@ -108,7 +109,7 @@ void check_plans(const redis::Reply& reply)
     REQUIRE(stored.plans.size() <= store::PlanCommands::kMaxPlans);
     for (const auto& [name, limits] : stored.plans) {
         REQUIRE(api::is_plan_name(name));
-        check_limits(store::limits_text(limits));
+        REQUIRE(store::parse_limits(store::limits_text(limits)) == limits);
     }
 }
 

@@ -130,7 +130,7 @@ TEST_CASE("the IP address of a server with a name is known", "[redis]")
     CHECK(map->primaries()[0].ip == "10.0.0.1");
 }
 
-TEST_CASE("an IP address that is none is unknown", "[redis]")
+TEST_CASE("an unusable IP address of a server is ignored", "[redis]")
 {
     for (const std::string& ip :
          {bulk("?"), bulk(""), kNil, bulk("10.0.0.1 x"), bulk("10.0.0.1\n"),
