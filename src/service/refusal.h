@@ -6,8 +6,8 @@
 namespace petstore::service {
 
 // Answers a request without a valid key. Counts it in the window of its
-// client's address, which limits it only where that is enforced. To be called
-// last: the request may be freed.
+// client's address, which limits it only where that is enforced. nginx may have
+// freed its request when this returns.
 void refuse_key(RequestTask& task, const store::RefusedKey& key);
 
 // Whether the location accepts the key's plan.
@@ -18,8 +18,8 @@ api::Error plan_not_allowed() noexcept;
 api::Error no_such_path() noexcept;
 api::Error insufficient_scope() noexcept;
 
-// Answers a request that its account's limits or ban deny. To be called last,
-// as above.
+// Answers a request that its account's limits or ban deny. nginx may have freed
+// its request when this returns.
 void deny(RequestTask& task, const api::Decision& decision);
 
 }  // namespace petstore::service

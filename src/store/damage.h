@@ -34,8 +34,8 @@ struct Damage {
 };
 
 // The damage that the reply to a command reports: of the key that damaged_key()
-// returns, or, after WRONGTYPE, of the command's first key, `key`. A script that
-// raises WRONGTYPE for another key must report it as DAMAGED instead.
+// returns, or, after WRONGTYPE, of the command's first key, `key`. A script
+// that raises WRONGTYPE for another key must report it as DAMAGED instead.
 Damage damage_of(const redis::Reply& reply, std::string_view key) noexcept;
 
 }  // namespace petstore::store
