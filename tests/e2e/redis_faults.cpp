@@ -46,23 +46,13 @@ bool settles_at(const NginxServer& nginx, std::size_t sockets)
     return wait_until([&] { return nginx.sockets() <= sockets; });
 }
 
-}  // namespace
-
-TEST_CASE("faults: two outages without a command in between are logged as two")
+void check_two_outages(RedisServer& redis, const std::string& url)
 {
-    RedisServer redis;
     const auto key = create_key(redis);
     NginxOptions options;
     // One of them publishes the host every few seconds, the other is idle.
     options.workers = 2;
-    SECTION("unix socket")
-    {
-        options.redis = redis.url();
-    }
-    SECTION("TCP")
-    {
-        options.redis = redis.tcp_url();
-    }
+    options.redis = url;
     const NginxServer nginx(options);
     for (std::size_t outage = 1; outage <= 2; ++outage) {
         redis.stop();
@@ -77,6 +67,20 @@ TEST_CASE("faults: two outages without a command in between are logged as two")
         }));
         CHECK(count_of(nginx.error_log(), "[error]") == 2 * outage);
     }
+}
+
+}  // namespace
+
+TEST_CASE("faults: two outages without a command in between are logged as two")
+{
+    RedisServer redis;
+    check_two_outages(redis, redis.url());
+}
+
+TEST_CASE("faults: two outages over TCP are logged as two")
+{
+    RedisServer redis;
+    check_two_outages(redis, redis.tcp_url());
 }
 
 TEST_CASE("faults: nginx starts without Redis and recovers")
