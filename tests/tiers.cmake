@@ -30,8 +30,8 @@ set(TIER_ONE_BUILD
 # Only in scripts/test --full: what takes long and is needed before a release.
 set(TIER_FULL ids_repeated upgrade_old)
 
-# Sets `result` to the Catch2 arguments that select the tests of these files.
+# Sets `result` to the Catch2 argument that selects the tests of these files.
 function(tests_of_files result)
   list(JOIN ARGN "],[#" spec)
-  set(${result} --filenames-as-tags "[#${spec}]" PARENT_SCOPE)
+  set(${result} "[#${spec}]" PARENT_SCOPE)
 endfunction()
