@@ -39,14 +39,12 @@ Http client_of(const NginxServer& nginx, const std::string& key = "")
 
 // Repeats a POST until there is a response. libcurl fails if it is still
 // sending the body when nginx has refused the request and stops reading, in any
-// location. With curl 8.14, some in a thousand POSTs without a length never
-// reach nginx, whatever serves the location.
+// location.
 Response post(Http& http, const std::string& path, const std::string& body,
               bool chunked = false)
 {
     Response response;
     http.tolerate_failures();
-    http.set_timeout(10s);
     REQUIRE(wait_until([&] {
         response = http.send({"POST",
                               path,

@@ -171,6 +171,12 @@ Response Http::send(const Request& request)
     curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
     response.status = static_cast<int>(status);
     if (code != CURLE_OK) {
+        if (code == CURLE_OPERATION_TIMEDOUT
+            && protocol_ == CURL_HTTP_VERSION_3ONLY && repeated_ < 5) {
+            ++repeated_;
+            close();
+            return send(request);
+        }
         if (!tolerant_) {
             throw HarnessError(request.method + " " + request.path + ": "
                                + curl_easy_strerror(code));
