@@ -97,6 +97,34 @@ struct Rotations : InKeyWorld {
     TestClock clock;
 };
 
+// A rotation that has begun, after which the old key was disabled.
+struct DisabledMeanwhile : Rotations {
+    DisabledMeanwhile()
+    {
+        REQUIRE(begun.value());
+        set_old("disabled", "1");
+    }
+
+    // Calls `change` once, when the new key is finished, before the command
+    // whose word at `place` is the name of that key's record.
+    void before(const std::string& command, std::size_t place,
+                const std::function<void()>& change)
+    {
+        world.before = [=, this](const KeyWorld::Words& words) {
+            if (!changed && words[0] == command && words[place] == name
+                && record("new").count("unfinished") == 0) {
+                changed = true;
+                change();
+            }
+        };
+    }
+
+    Rotation rotating;
+    Begun begun = begin(rotating, "new");
+    std::string name = "P:key:" + world.hashes["P:keys"].at("new");
+    bool changed = false;
+};
+
 }  // namespace
 
 TEST_CASE("a rotation replaces a key by one of the same properties", "[store]")
@@ -162,23 +190,13 @@ TEST_CASE("a successor that another attempt has finished is disabled",
 TEST_CASE("a successor that changes while it is disabled is disabled",
           "[store]")
 {
-    Rotations r;
-    auto rotation = r.rotation();
-    const auto begun = r.begin(rotation, "new");
-    REQUIRE(begun.value());
-    r.set_old("disabled", "1");
-    const std::string record = "P:key:" + r.world.hashes["P:keys"].at("new");
-    bool raced = false;
-    r.world.before = [&](const KeyWorld::Words& command) {
-        if (!raced && command[0] == "EVALSHA" && command[3] == record
-            && r.record("new").count("unfinished") == 0) {
-            raced = true;
-            r.world.hashes[record]["epoch"] = "9000";
-            r.world.hashes[record]["label"] = "theirs";
-        }
-    };
-    REQUIRE_FALSE(r.finish(rotation, *begun.value()).failed());
-    CHECK(raced);
+    DisabledMeanwhile r;
+    r.before("EVALSHA", 3, [&] {
+        r.world.hashes[r.name]["epoch"] = "9000";
+        r.world.hashes[r.name]["label"] = "theirs";
+    });
+    REQUIRE_FALSE(r.finish(r.rotating, *r.begun.value()).failed());
+    CHECK(r.changed);
     CHECK(r.record("new").at("disabled") == "1");
     CHECK(r.record("new").at("label") == "theirs");
 }
@@ -186,23 +204,13 @@ TEST_CASE("a successor that changes while it is disabled is disabled",
 TEST_CASE("a key whose successor is removed while that is disabled stays",
           "[store]")
 {
-    Rotations r;
-    auto rotation = r.rotation();
-    const auto begun = r.begin(rotation, "new");
-    REQUIRE(begun.value());
-    r.set_old("disabled", "1");
-    const std::string record = "P:key:" + r.world.hashes["P:keys"].at("new");
-    bool removed = false;
-    r.world.before = [&](const KeyWorld::Words& command) {
-        if (!removed && command[0] == "HGETALL" && command[1] == record
-            && r.record("new").count("unfinished") == 0) {
-            removed = true;
-            r.world.hashes.erase(record);
-            r.world.hashes["P:keys"].erase("new");
-        }
-    };
-    const auto finished = r.finish(rotation, *begun.value());
-    CHECK(removed);
+    DisabledMeanwhile r;
+    r.before("HGETALL", 1, [&] {
+        r.world.hashes.erase(r.name);
+        r.world.hashes["P:keys"].erase("new");
+    });
+    const auto finished = r.finish(r.rotating, *r.begun.value());
+    CHECK(r.changed);
     REQUIRE(finished.failed());
     CHECK(finished.refusal() == Refusal::overtaken);
     CHECK(r.record("old").count("replaced_by") == 0);
