@@ -1,8 +1,9 @@
-// What the Debian packages bring along: site.conf and the scripts of removal.
+// What the Debian packages bring along: configurations for conf.d and the
+// scripts of removal.
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "support/store.h"
+#include "support/guarded_store.h"
 
 using namespace petstore::e2e;
 using namespace std::string_literals;
@@ -48,6 +49,54 @@ TEST_CASE("packages: site.conf serves the API, its log and the status")
     CHECK(status.status == 200);
     CHECK(contains(status.body, "petstore_build_info"));
     CHECK(http.get("/docs").status == 301);
+}
+
+TEST_CASE("packages: guard-site.conf guards an API, beside the other examples")
+{
+    const BackEnd back_end;
+    // As nginx reads petstore-admin.conf, petstore-guard.conf and
+    // petstore.conf.
+    auto files = packaged("../nginx-conf/admin.conf")
+                 + packaged("guard-site.conf") + packaged("site.conf");
+    for (const auto& [from, to] :
+         {std::pair<std::string, std::string>(
+              "petstore_redis redis://127.0.0.1:6379/0;", ""),
+          {"listen 127.0.0.1:8080;", "listen unix:%DIR%/site.sock;"},
+          {"listen 127.0.0.1:8081;", "listen unix:%DIR%/admin.sock;"},
+          {"listen 127.0.0.1:8082;",
+           "listen unix:%DIR%/guard.sock; listen %ADDRESS%:%TLS_PORT%;"},
+          {"proxy_pass http://127.0.0.1:9000;",
+           "proxy_pass http://" + back_end.address() + ";"},
+          {"/var/log/nginx/", ""}}) {
+        INFO(from);
+        CHECK(contains(files, from));
+        replace_all(files, from, to);
+    }
+    NginxOptions options;
+    options.http = files;
+    const Store store(options);
+
+    auto http = Http(http_url(store.nginx.tls_port()), store.key.secret);
+    const auto order = http.get("/orders/7");
+    CHECK(order.status == 200);
+    CHECK(order.body == "back end");
+    rate_headers_of(order);
+    CHECK(back_end.last().target == "/orders/7");
+    CHECK(back_end.last().header("x-account") == store.key.account);
+    CHECK_FALSE(back_end.last().has("authorization"));
+    expect_error(http.get("/orders/7", kNoKey), 401, "missing_api_key");
+    CHECK(back_end.count() == 1);
+    CHECK(http.get("/usage").json()["today"] == 1);
+    expect_error(http.get("/other"), 404, "not_found");
+    CHECK(contains(http.get("/status").body, "{route=\"orders\""));
+    const auto line =
+        "\"GET /orders/7\" 200 route=orders account=" + store.key.account
+        + " key=" + store.key.id + " refusal=- limit=PASSED request="
+        + order.header("x-request-id") + "\n";
+    CHECK(wait_until([&] {
+        return contains(read_file(store.nginx.path("petstore-guard.log")),
+                        line);
+    }));
 }
 
 TEST_CASE("packages: removal names the files that still need the module")
