@@ -369,8 +369,8 @@ TEST_CASE("configuration: the files of nginx-conf work unchanged, and with TLS")
             replace_all(text, host, "127.0.0.1:9");
         }
         replace_all(text, "listen [::]:443 ", "# ");
-        for (const char* port :
-             {"80", "443", "8080", "127.0.0.1:8080", "127.0.0.1:8081"}) {
+        for (const char* port : {"80", "443", "8080", "127.0.0.1:8080",
+                                 "127.0.0.1:8081", "127.0.0.1:8082"}) {
             const auto own =
                 "listen " + own_address() + ":" + std::to_string(free_port());
             replace_all(text, std::string("listen ") + port + ";", own + ";");

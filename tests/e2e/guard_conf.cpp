@@ -17,7 +17,7 @@ NginxOptions guard_conf(const RedisServer& redis, const BackEnd& back_end)
          {std::pair<std::string, std::string>(
               "modules/ngx_http_petstore_module.so", "%MODULE%"),
           {"error_log stderr;", "error_log error.log info;"},
-          {"127.0.0.1:8080", "%ADDRESS%:%PORT%"},
+          {"127.0.0.1:8082", "%ADDRESS%:%PORT%"},
           {"redis://127.0.0.1:6379/0",
            "\"%REDIS%\"; petstore_redis_connect_timeout 10s;"
            "petstore_redis_timeout 10s"},
