@@ -28,6 +28,9 @@ TEST_CASE("guard: gRPC clients get a gRPC status")
     options.http = map;
     options.server = locations;
     REQUIRE(contains(options.server, "127.0.0.1:50051"));
+    replace_all(
+        options.server, "petstore_guard on;",
+        "petstore_guard on; petstore_cost 2; petstore_allow_plans free enterprise;");
     // Nothing listens there.
     replace_all(options.server, "127.0.0.1:50051",
                 own_address() + ":" + std::to_string(free_port()));
@@ -57,9 +60,13 @@ TEST_CASE("guard: gRPC clients get a gRPC status")
     expect_status("16", {"invalid_api_key"});
     http.use_key(create_key(store.redis, {"--scopes", "read"}).secret);
     expect_status("7", {"insufficient_scope"});
+    http.use_key(create_key(store.redis, {"--plan", "pro"}).secret);
+    expect_status("7", {"plan_not_allowed"});
+    http.use_key(limited_key(store.redis, 1).secret);
+    expect_status("7", {"cost_exceeds_plan"});
     http.use_key(store.key.secret);
     expect_status("14", {});  // admitted, but there is no back end
-    http.use_key(limited_key(store.redis, 1).secret);
+    http.use_key(limited_key(store.redis, 2).secret);
     CHECK(http.get("/v1/pets").status == 200);
     expect_status("8", {"rate_limit_exceeded"});
 }
