@@ -85,8 +85,7 @@ struct RequestState : RequestReport {
     bool reports_main = false;
     std::optional<SentKey> sent_key;  // once it was read
     KeyLookup key;                    // of the request that is reported
-    // In units, as in the first location that asked for a decision. 0: none
-    // has.
+    // Units, set by the first location that asks for a decision; 0 until then.
     std::int64_t cost = 0;
     SharedDecision decision;
     std::optional<api::RateView> rate;  // of the rate headers

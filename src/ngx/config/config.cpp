@@ -140,7 +140,8 @@ void note_error_pages(ngx_conf_t* cf, MainConf& main)
     }
 }
 
-// Pages of other origins may use an admin API only if its location says so.
+// An admin location does not inherit petstore_cors: it must admit pages of
+// other origins itself.
 void merge_cors(ngx_conf_t* cf, const LocConf& prev, LocConf& conf)
 {
     if (conf.own_handler == admin_handler && !core_loc_conf(cf).noname) {

@@ -4,10 +4,9 @@
 
 namespace petstore::ngx {
 
-// Where nginx's chains of filters begin: in variables of the process, to which
-// modules add their filters whenever the master reads a configuration. Workers
-// that it starts after a failed reload serve the old configuration with what
-// is in these variables then.
+// The heads of nginx's filter chains. They are global: a configuration that the
+// master fails to load leaves its filters there, and workers started later
+// would run them.
 struct FilterChains {
     ngx_http_output_header_filter_pt header = nullptr;
     ngx_http_output_body_filter_pt body = nullptr;

@@ -218,8 +218,8 @@ void WorkerMetrics::count_route(const LocConf& conf, std::uint32_t status,
     }
 }
 
-// For the busiest accounts. Of those that are not among them, few try to be:
-// with very many accounts, workers would wait for the lock of the table.
+// For the busiest accounts. Only one in 16 requests of the others tries to
+// enter a full table, to limit contention for its lock.
 void WorkerMetrics::count_account(const store::CachedKey& key, std::size_t plan,
                                   std::uint64_t now) noexcept
 {

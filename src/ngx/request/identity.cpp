@@ -80,9 +80,9 @@ bool has_key(const ngx_table_elt_t& line, const service::SentKey& key) noexcept
                || api::trimmed(value) == key.text);
 }
 
-// The header lines of a request as a list of parts that are its own.
-// Subrequests copy the list's head and share its parts; pointers to lines exist
-// in nginx and elsewhere. So lines stay where they are, and parts are replaced.
+// Builds a request's header list from new parts, because subrequests, which
+// copy the list's head, share the old ones. Lines never move: nginx and other
+// modules point to them.
 class HeaderParts {
 public:
     explicit HeaderParts(ngx_http_request_t* r) noexcept

@@ -10,8 +10,7 @@ namespace petstore::service {
 
 namespace {
 
-// With a filter, so many entries are read at once, and a page that shows few of
-// them ends after so many.
+// A filtered list reads kPiece entries at a time and stops after kMostRead.
 constexpr std::size_t kPiece = 100;
 constexpr std::size_t kMostRead = 1000;
 

@@ -93,9 +93,9 @@ store::Task<std::optional<store::StoredKey>>
 find_made_key(const AdminCall& call, const AdminStore& store,
               const Attempt& attempt);
 
-// Whether the claim names another key than the one that the attempt has stored.
-// If not, it never will: who takes a claim over keeps a key that is stored. So
-// an attempt asks before it finishes a key.
+// Whether the claim now names another key than the one that the attempt has
+// stored. If not, it never will: takeovers keep stored keys. So an attempt asks
+// before it finishes a key.
 store::Task<bool> is_overtaken(const AdminStore& store, const Attempt& attempt);
 store::Failed overtaken();  // another attempt will answer
 

@@ -119,10 +119,10 @@ bool makes_secret(const AdminCall& call)
            || call.operation == api::Operation::rotate_key;
 }
 
-// Takes over from an attempt that has stalled; nullopt if another one was
-// faster. What was made keeps its id. A new key that is not stored gets
-// another, since two secrets cannot share one. It is looked for after the claim
-// names the other one: an attempt that stores it later will see that.
+// Takes over a stalled attempt; nullopt if another one did so first. Objects
+// keep their ids. Only an unstored key gets a new one, since two secrets cannot
+// share one. The old key is looked for after the claim names the new one: an
+// attempt that stores it later will see that.
 store::Task<std::optional<store::AdminClaim>>
 take_over(const AdminCall& call, AdminStore& store, const std::string& key,
           const store::AdminClaim& stalled, bool& keeps_id)

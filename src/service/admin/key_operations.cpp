@@ -61,7 +61,7 @@ store::Task<> read_into(const AdminStore& store, const std::string& id,
     account = co_await if_any(read_account(store, id), store::Refusal::damaged);
 }
 
-// But for those of damaged accounts.
+// Skips keys of damaged accounts.
 store::Task<> append_keys(const AdminStore& store,
                           const std::vector<store::StoredKey>& keys,
                           AdminResponse& list)

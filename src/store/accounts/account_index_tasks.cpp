@@ -13,8 +13,8 @@ namespace petstore::store {
 
 namespace {
 
-// The record of a deleted account has ended by the clock of its own server, the
-// deletion was noted by another's.
+// One day longer than a deleted account's record, because its expiry and the
+// deletion use different servers' clocks.
 constexpr api::UnixTime kForgottenAfter =
     (api::kUsageKeptOfDay + 1) * api::kDaySeconds;
 

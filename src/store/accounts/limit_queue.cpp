@@ -101,10 +101,9 @@ void LimitQueue::add_to_new_batch(const LimitRequest& request,
     scheduler_.schedule(batch, redis::Scheduler::Stage::batch);
 }
 
-// A Redis may lose the latest epochs in a failover or restart, and keep the
-// records that they announced: these may be on another Redis, and on the same
-// one they were written before. So a record read before that is read again,
-// with the account's current epoch.
+// A failover or restart may lose the latest epochs, but not the records that
+// they announced, which were written before, perhaps to another Redis. So
+// records read earlier are read again, with the account's current epoch.
 bool LimitQueue::may_be_outdated(const CachedKey& key) const noexcept
 {
     const auto generation = static_cast<std::uint32_t>(

@@ -58,8 +58,8 @@ void take_state(const AccountState& state, api::AccountUsage& usage, Days& days)
     }
 }
 
-// The month begins with what is in its ledger already, if the clock was in it
-// before. Nothing is for an account that was never charged, as in the limiter.
+// If the clock was in this month before, counting resumes from its ledger. As
+// in the limiter, accounts that were never charged start at zero.
 void begin_month(const AccountState& state, api::AccountUsage& usage) noexcept
 {
     const api::Day today = api::day_of(usage.now / 1000);
