@@ -1,4 +1,4 @@
-#include "account_changes.h"
+#include "account_commands.h"
 
 #include <exception>
 #include <optional>

@@ -1,9 +1,6 @@
-#include <string>
+#include "account_commands.h"
 
 #include "../command_line/commands.h"
-#include "account_changes.h"
-#include "account_list.h"
-#include "account_name.h"
 
 namespace petstore::ctl {
 

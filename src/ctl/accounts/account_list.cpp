@@ -1,4 +1,4 @@
-#include "account_list.h"
+#include "account_commands.h"
 
 #include <vector>
 

@@ -3,11 +3,14 @@
 #include <string>
 
 #include "../../store/schema.h"
-#include "../access.h"
 #include "../redis/redis_session.h"
 #include "limits_marker.h"
 
 namespace petstore::ctl {
+
+// What a command does to the store. examine: changes nothing, but fails where a
+// change would.
+enum class Access { read, examine, change };
 
 // Keeps both Redis servers consistent about where the limits are, so that no
 // command changes an account where no worker reads it. Throws Failure.

@@ -11,9 +11,7 @@
 #include "../exit.h"
 #include "../terminal/output.h"
 #include "command_tree.h"
-#include "completion.h"
-#include "examples.h"
-#include "manual.h"
+#include "help.h"
 #include "words.h"
 
 namespace petstore::ctl {

@@ -1,4 +1,4 @@
-#include "completion.h"
+#include "help.h"
 
 #include <iterator>
 #include <map>

@@ -13,7 +13,6 @@
 #include "../../store/key_servers.h"
 #include "../../store/plans/plan_listing.h"
 #include "../../store/schema.h"
-#include "../access.h"
 #include "../accounts/limits_place.h"
 #include "../redis/await.h"
 #include "../redis/pump.h"

@@ -1,4 +1,4 @@
-#include "examples.h"
+#include "help.h"
 
 #include <map>
 

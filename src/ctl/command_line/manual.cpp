@@ -1,11 +1,10 @@
-#include "manual.h"
+#include "help.h"
 
 #include <string_view>
 #include <vector>
 
 #include "../exit.h"
 #include "command_tree.h"
-#include "examples.h"
 
 namespace petstore::ctl {
 

@@ -1,4 +1,4 @@
-#include "key_backup.h"
+#include "key_commands.h"
 
 #include <set>
 #include <string_view>

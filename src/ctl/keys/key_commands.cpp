@@ -1,3 +1,5 @@
+#include "key_commands.h"
+
 #include <exception>
 #include <unistd.h>
 #include <utility>
@@ -8,10 +10,6 @@
 #include "../exit.h"
 #include "../terminal/output.h"
 #include "../terminal/terminal.h"
-#include "key_backup.h"
-#include "key_issue.h"
-#include "key_list.h"
-#include "key_options.h"
 #include "key_output.h"
 #include "key_usage.h"
 

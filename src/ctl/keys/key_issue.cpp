@@ -1,4 +1,4 @@
-#include "key_issue.h"
+#include "key_commands.h"
 
 #include <chrono>
 #include <csignal>

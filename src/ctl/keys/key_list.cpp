@@ -1,4 +1,4 @@
-#include "key_list.h"
+#include "key_commands.h"
 
 #include <algorithm>
 #include <iterator>
@@ -14,7 +14,6 @@
 #include "../command_line/words.h"
 #include "../exit.h"
 #include "../terminal/output.h"
-#include "key_options.h"
 #include "key_output.h"
 
 namespace petstore::ctl {

@@ -1,11 +1,11 @@
-#include "../../store/pets/pet_commands.h"
+#include "pet_commands.h"
+
 #include "../../api/pet.h"
 #include "../../api/text.h"
+#include "../../store/pets/pet_commands.h"
 #include "../command_line/commands.h"
 #include "../exit.h"
 #include "../terminal/output.h"
-#include "pet_export.h"
-#include "pet_import.h"
 
 namespace petstore::ctl {
 

@@ -1,4 +1,4 @@
-#include "pet_export.h"
+#include "pet_commands.h"
 
 #include <cerrno>
 #include <cstring>

@@ -1,4 +1,4 @@
-#include "pet_import.h"
+#include "pet_commands.h"
 
 #include <optional>
 #include <utility>

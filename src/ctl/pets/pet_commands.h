@@ -7,6 +7,8 @@
 
 namespace petstore::ctl {
 
+// The commands of `pet` that are not in pet_commands.cpp.
+
 struct PetImport {
     std::string file;  // "-": standard input
     bool keep_ids = false;
@@ -26,5 +28,18 @@ struct PetImport {
 // first invalid line, at a signal, and if Redis refuses a pet or the connection
 // breaks. Reports how many pets were created.
 void import_pets(Context& context, const PetImport& options);
+
+struct PetExport {
+    std::string file = "-";  // standard output
+
+    void add_to(CLI::App& command)
+    {
+        command.add_option("FILE", file, "- is standard output")
+            ->capture_default_str();
+    }
+};
+
+// Writes all pets as NDJSON, in ascending id order.
+void export_pets(Context& context, const PetExport& options);
 
 }  // namespace petstore::ctl

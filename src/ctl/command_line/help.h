@@ -4,7 +4,15 @@
 #include <string>
 #include <vector>
 
+// The parts of help that have files of their own.
+
 namespace petstore::ctl {
+
+// The manual page petstorectl(1).
+std::string manual_page(const CLI::App& app, const std::string& version);
+
+// Examples of a command, such as "key create". Empty for groups of commands.
+const std::vector<std::string>& examples_of(const std::string& command);
 
 struct Candidate {
     std::string word;

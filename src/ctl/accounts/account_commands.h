@@ -1,5 +1,7 @@
 #pragma once
 
+#include <CLI/CLI.hpp>
+#include <optional>
 #include <string>
 
 #include "../command_line/context.h"
@@ -8,7 +10,7 @@
 
 namespace petstore::ctl {
 
-// The commands that change accounts.
+// The commands of `account`.
 
 struct NewAccount {
     AccountOptions options;
@@ -16,6 +18,18 @@ struct NewAccount {
     void add_to(CLI::App& command) { options.add_to(command, "--external-id"); }
 };
 void create_account(Context& context, const NewAccount& account);
+
+// The filters of `account list`, all of which an account must pass.
+struct AccountFilter {
+    std::optional<std::string> plan;
+    std::optional<std::string> label;
+    bool disabled = false;
+
+    void add_to(CLI::App& command);
+};
+void list_accounts(Context& context, const AccountFilter& filter);
+
+void show_account(Context& context, const NamedAccount& account);
 
 // Names the account's keys that the change does not reach.
 struct AccountChange {
