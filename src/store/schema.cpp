@@ -27,19 +27,9 @@ std::string Schema::key_record(const api::Digest& digest) const
     return prefix() + ":key:" + api::to_hex(api::bytes_of(digest));
 }
 
-std::string Schema::key_index() const
-{
-    return prefix() + ":keys";
-}
-
 std::string Schema::account_record(std::string_view account) const
 {
     return prefix() + ":account:" + std::string(account);
-}
-
-std::string Schema::account_index() const
-{
-    return prefix() + ":accounts";
 }
 
 std::string Schema::account_keys(std::string_view account) const
@@ -62,32 +52,6 @@ std::string Schema::admin_request(std::string_view account,
            + api::to_hex(api::bytes_of(key));
 }
 
-std::string Schema::plans() const
-{
-    return prefix() + ":plans";
-}
-
-std::string Schema::hosts() const
-{
-    return prefix() + ":hosts";
-}
-
-std::string Schema::limits_fence() const
-{
-    return prefix() + ":limits";
-}
-
-// Scripts also build this name, from that of an account's key.
-std::string Schema::limits_marker() const
-{
-    return prefix() + ":limits-place";
-}
-
-std::string Schema::limits_probe() const
-{
-    return prefix() + ":limits-probe";
-}
-
 std::string AccountNames::account(std::string_view account,
                                   const char* suffix) const
 {
@@ -100,11 +64,6 @@ std::string AccountNames::account(std::string_view account,
 std::string AccountNames::account_probe(std::string_view account) const
 {
     return this->account(account, "probe");
-}
-
-std::string CatalogueNames::catalogue_probe() const
-{
-    return catalogue_ + "probe";
 }
 
 std::string AccountNames::account_state(std::string_view account) const
@@ -136,11 +95,6 @@ std::string AccountNames::moving_state(std::string_view account) const
     return this->account(account, "moving");
 }
 
-std::string AccountNames::account_pattern() const
-{
-    return prefix_ + ":{*}:*";
-}
-
 std::optional<Schema::AccountKey>
 Schema::parse_account_key(std::string_view name) const noexcept
 {
@@ -153,31 +107,6 @@ Schema::parse_account_key(std::string_view name) const noexcept
         return std::nullopt;
     }
     return AccountKey{name.substr(start, end - start), name.substr(end + 2)};
-}
-
-std::string CatalogueNames::pet_count() const
-{
-    return catalogue_ + "count";
-}
-
-std::string CatalogueNames::segments() const
-{
-    return catalogue_ + "segments";
-}
-
-std::string CatalogueNames::pet_fence() const
-{
-    return catalogue_ + "last-id";
-}
-
-std::string CatalogueNames::changes() const
-{
-    return catalogue_ + "changes";
-}
-
-std::string CatalogueNames::change_log() const
-{
-    return catalogue_ + "change-log";
 }
 
 std::string CatalogueNames::bucket(std::int64_t number) const

@@ -32,7 +32,7 @@ public:
 
     // A pattern for SCAN that matches all keys of accounts, and those of the
     // catalogue.
-    std::string account_pattern() const;
+    std::string account_pattern() const { return prefix_ + ":{*}:*"; }
 
 private:
     std::string account(std::string_view account, const char* suffix) const;
@@ -46,19 +46,24 @@ class CatalogueNames {
 public:
     explicit CatalogueNames(const std::string& prefix);
 
-    std::string pet_count() const;  // string: positions given to pets
-    std::string segments() const;   // string, see pets/pet_ids.h
+    // string: positions given to pets
+    std::string pet_count() const { return catalogue_ + "count"; }
+    // string, see pets/pet_ids.h
+    std::string segments() const { return catalogue_ + "segments"; }
     // string: a word, at which versions stop that keep a number there
-    std::string pet_fence() const;
-    std::string changes() const;     // string: counter of changed pets
-    std::string change_log() const;  // list, see pets/change_log.h
+    std::string pet_fence() const { return catalogue_ + "last-id"; }
+    // string: counter of changed pets
+    std::string changes() const { return catalogue_ + "changes"; }
+    // list, see pets/change_log.h
+    std::string change_log() const { return catalogue_ + "change-log"; }
     std::string bucket(std::int64_t number) const;  // list, see pets/record.h
     std::string
     status_bitmap(api::Status status) const;  // string: bit = position
     // string, TTL: the result of the first create with this Idempotency-Key
     std::string idempotency(std::string_view account,
                             const api::Digest& key) const;
-    std::string catalogue_probe() const;  // as account_probe()
+    // as account_probe()
+    std::string catalogue_probe() const { return catalogue_ + "probe"; }
 
     // The prefix of all names of the catalogue. The scripts append the rest, as
     // the functions above do.
@@ -83,12 +88,12 @@ public:
     // hash: the record of an API key, by the SHA-256 of the key in hex
     std::string key_record(const api::Digest& digest) const;
     // hash: key id → digest in hex, for lists of keys
-    std::string key_index() const;
+    std::string key_index() const { return prefix() + ":keys"; }
 
     // hash: the record of an account
     std::string account_record(std::string_view account) const;
     // hash: account id → times of creation and deletion, for lists of accounts
-    std::string account_index() const;
+    std::string account_index() const { return prefix() + ":accounts"; }
     // set: the ids of an account's keys
     std::string account_keys(std::string_view account) const;
     // string: the id of the account with this external id
@@ -99,16 +104,19 @@ public:
     std::string admin_request(std::string_view account,
                               const api::Digest& key) const;
 
-    std::string plans() const;  // hash: plan → limits
-    std::string hosts() const;  // hash: host → the plans it is configured with
+    // hash: plan → limits
+    std::string plans() const { return prefix() + ":plans"; }
+    // hash: host → the plans it is configured with
+    std::string hosts() const { return prefix() + ":hosts"; }
 
     // string: keeps versions that only know format 1 from working on this Redis
-    std::string limits_fence() const;
+    std::string limits_fence() const { return prefix() + ":limits"; }
     // string: whether the accounts are on this Redis, see
-    // accounts/marked_limits.h
-    std::string limits_marker() const;
+    // accounts/marked_limits.h. Scripts also build this name, from that of an
+    // account's key.
+    std::string limits_marker() const { return prefix() + ":limits-place"; }
     // string, for some seconds: finds out whether two URLs name one database
-    std::string limits_probe() const;
+    std::string limits_probe() const { return prefix() + ":limits-probe"; }
 
     // The account and last part of a name that account_pattern() matches.
     // nullopt for the catalogue's keys.
