@@ -2,7 +2,7 @@
 
 #include "account_tasks.h"
 #include "own_usage.h"
-#include "usage_tasks.h"
+#include "usage_administration.h"
 
 namespace petstore::store {
 

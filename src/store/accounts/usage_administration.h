@@ -34,4 +34,15 @@ Task<std::vector<std::string>> list_account_ids(KeyServers servers);
 Task<IndexPage> read_account_index(KeyServers servers, api::ScanPlace from,
                                    std::size_t most);
 
+// Reads the account's state, and its ledgers of the months from that of `from`
+// to that of `to`, into `usage`, which has the account's id. Damage is refused,
+// with the Redis key.
+Task<> read_counts(const KeyServers& servers, api::Day from, api::Day to,
+                   api::AccountUsage& usage);
+
+// The same for usage.last_used alone, if the state does not tell it: the
+// account is new, banned, or was not used for more than a year. Reads all
+// ledgers.
+Task<> find_last_use(const KeyServers& servers, api::AccountUsage& usage);
+
 }  // namespace petstore::store
