@@ -20,6 +20,16 @@ inline std::size_t heap_bytes(const std::string& text) noexcept
     return text.capacity() > inside ? heap_bytes(text.capacity() + 1) : 0;
 }
 
+// Heap memory of a node of libstdc++'s hash tables: the entry and a pointer to
+// the next node.
+template <typename Entry>
+constexpr std::size_t kNodeBytes = heap_bytes(sizeof(void*) + sizeof(Entry));
+
+// Heap memory of an object of std::make_shared, with its two counters and a
+// vtable.
+template <typename T>
+constexpr std::size_t kSharedBytes = heap_bytes(16 + sizeof(T));
+
 // How a worker divides the memory of its caches. The default of 128 MiB holds
 // about 200,000 keys and a million pets.
 struct MemoryShares {

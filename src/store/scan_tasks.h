@@ -1,15 +1,17 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "../api/scan_place.h"
 #include "../redis/link.h"
-#include "index_page.h"
 #include "task.h"
 
 namespace petstore::store {
@@ -37,6 +39,26 @@ Task<> read_in_pieces(redis::Link& link, const std::string& key,
 Task<std::map<std::string, std::string>> read_hash(redis::Link& link,
                                                    std::string key);
 Task<std::set<std::string>> read_set(redis::Link& link, std::string key);
+
+// A piece of an index: some of its entries, by name, and where to go on.
+struct IndexPage {
+    // Fields with their values, or members, whose value is empty.
+    std::vector<std::pair<std::string, std::string>> entries;
+    struct Piece {
+        std::uint64_t cursor;
+        std::uint64_t end;
+    };
+    std::vector<Piece> pieces;           // of each entry
+    std::optional<api::ScanPlace> next;  // nullopt: it was the last piece
+    bool whole = false;                  // one command returned all entries
+
+    // Where to go on after an entry.
+    api::ScanPlace after(std::size_t entry) const
+    {
+        const Piece& piece = pieces[entry];
+        return {piece.cursor, piece.end, entries[entry].first};
+    }
+};
 
 enum class IndexKind { hash, set };
 

@@ -1,4 +1,4 @@
-#include "limit_request.h"
+#include "limit_commands.h"
 
 #include <algorithm>
 

@@ -4,7 +4,6 @@
 #include <optional>
 #include <utility>
 
-#include "../scan_tasks.h"
 #include "account_index_tasks.h"
 #include "account_tasks.h"
 #include "usage_commands.h"

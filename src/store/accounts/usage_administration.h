@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "../../api/usage.h"
-#include "../index_page.h"
 #include "../key_servers.h"
+#include "../scan_tasks.h"
 #include "../task.h"
 
 // What accounts have used. Periods must be kept_at(today).

@@ -3,7 +3,7 @@
 #include <cstring>
 #include <utility>
 
-#include "../container_bytes.h"
+#include "../memory.h"
 #include "../mix.h"
 #include "../random.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "../bounded_cache.h"
-#include "../container_bytes.h"
+#include "../memory.h"
 #include "change_log.h"
 #include "read_key.h"
 #include "version.h"
