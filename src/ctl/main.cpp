@@ -11,6 +11,7 @@
 #include "command_line/command_line.h"
 #include "command_line/commands.h"
 #include "command_line/context.h"
+#include "command_line/values.h"
 #include "exit.h"
 #include "terminal/escape.h"
 #include "terminal/output.h"
@@ -67,20 +68,16 @@ void occupy_standard_streams()
 // Named like redis-cli's options.
 void add_tls_options(CLI::App& app, TlsOptions& tls)
 {
-    app.add_option(
-           "--cacert", tls.trusted_certificates,
-           "File of CA certificates that verify a rediss:// server; else the system's CA store")
-        ->type_name("FILE")
+    add_value(
+        app, "--cacert", "FILE", tls.trusted_certificates,
+        "File of CA certificates that verify a rediss:// server; else the system's CA store")
         ->envname("PETSTORE_REDIS_CA");
-    app.add_option("--cert", tls.certificate,
-                   "File of the client's certificate; needs --key")
-        ->type_name("FILE");
-    app.add_option("--key", tls.key, "File of the client's key")
-        ->type_name("FILE");
-    app.add_option(
-           "--sni", tls.name,
-           "Name that the server's certificate must contain, also sent to the server; else the host of the URL")
-        ->type_name("NAME");
+    add_value(app, "--cert", "FILE", tls.certificate,
+              "File of the client's certificate; needs --key");
+    add_value(app, "--key", "FILE", tls.key, "File of the client's key");
+    add_value(
+        app, "--sni", "NAME", tls.name,
+        "Name that the server's certificate must contain, also sent to the server; else the host of the URL");
     app.add_flag("--insecure", tls.insecure,
                  "Accept any certificate of the server");
 }
@@ -99,32 +96,27 @@ int run(int argc, char** argv)
     const std::string version =
         std::string("petstorectl ") + api::build_version();
     app.set_version_flag("--version", version);
-    app.add_option(
-           "--redis", options.redis,
-           "redis://[user[:password]@]host[:port][/db], rediss://… (TLS), unix:/path[?db=N], \"sentinel=NAME URL…\" or \"cluster URL…\"")
-        ->type_name("URL")
+    add_value(
+        app, "--redis", "URL", options.redis,
+        "redis://[user[:password]@]host[:port][/db], rediss://… (TLS), unix:/path[?db=N], \"sentinel=NAME URL…\" or \"cluster URL…\"")
         ->envname("PETSTORE_REDIS")
         ->capture_default_str();
-    app.add_option("--limit-redis", options.limit_redis,
-                   "Redis with the counters and bans, if it is another one")
-        ->type_name("URL")
+    add_value(app, "--limit-redis", "URL", options.limit_redis,
+              "Redis with the counters and bans, if it is another one")
         ->envname("PETSTORE_LIMIT_REDIS");
-    app.add_option(
-           "--user", options.user,
-           "ACL user to log in as, for a URL without credentials and for servers behind Sentinels")
-        ->type_name("NAME")
+    add_value(
+        app, "--user", "NAME", options.user,
+        "ACL user to log in as, for a URL without credentials and for servers behind Sentinels")
         ->envname("PETSTORE_REDIS_USER");
-    app.add_option(
-           "--password-file", options.password_file,
-           "File whose first line is Redis's password, for a URL without one and for servers behind Sentinels; else REDISCLI_AUTH")
-        ->type_name("FILE")
+    add_value(
+        app, "--password-file", "FILE", options.password_file,
+        "File whose first line is Redis's password, for a URL without one and for servers behind Sentinels; else REDISCLI_AUTH")
         ->envname("PETSTORE_REDIS_PASSWORD_FILE");
-    app.add_option("--limit-password-file", options.limit_password_file,
-                   "The same for --limit-redis; else that of --password-file")
-        ->type_name("FILE");
+    add_value(app, "--limit-password-file", "FILE", options.limit_password_file,
+              "The same for --limit-redis; else that of --password-file");
     add_tls_options(app, options.tls);
-    app.add_option("--prefix", options.prefix, "Namespace of all keys in Redis")
-        ->type_name("NAME")
+    add_value(app, "--prefix", "NAME", options.prefix,
+              "Namespace of all keys in Redis")
         ->envname("PETSTORE_PREFIX")
         ->capture_default_str();
     app.add_flag("--json", options.json, "Print JSON");

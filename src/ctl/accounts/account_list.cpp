@@ -4,6 +4,7 @@
 
 #include "../../api/administration_json.h"
 #include "../../store/accounts/usage_administration.h"
+#include "../command_line/values.h"
 #include "../command_line/words.h"
 #include "../exit.h"
 #include "../terminal/output.h"
@@ -28,12 +29,9 @@ bool passes(const AccountFilter& filter, const api::AccountRecord& account)
 
 void AccountFilter::add_to(CLI::App& command)
 {
-    command.add_option("--plan", plan, "Only accounts with this plan")
-        ->type_name("PLAN");
-    command
-        .add_option("--label", label,
-                    "Only accounts whose label contains this text, in any case")
-        ->type_name("TEXT");
+    add_value(command, "--plan", "PLAN", plan, "Only accounts with this plan");
+    add_value(command, "--label", "TEXT", label,
+              "Only accounts whose label contains this text, in any case");
     command.add_flag("--disabled", disabled, "Only disabled accounts");
 }
 

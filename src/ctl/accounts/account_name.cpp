@@ -12,8 +12,7 @@ CLI::Option* add_external_id(CLI::App& command, std::string& external_id,
                              const char* what)
 {
     return check_external_id(
-        command.add_option("--external-id", external_id, what)
-            ->type_name("ID"));
+        add_value(command, "--external-id", "ID", external_id, what));
 }
 
 }  // namespace
@@ -27,8 +26,8 @@ void NamedAccount::add_to(CLI::App& command)
 
 void NamedAccount::add_option(CLI::App& command, const char* what)
 {
-    auto* const option = refuse_empty(
-        command.add_option("--account", id, what)->type_name("ID"));
+    auto* const option =
+        refuse_empty(add_value(command, "--account", "ID", id, what));
     add_external_id(command, external_id,
                     "The same, by the account's external id")
         ->excludes(option);

@@ -1,5 +1,6 @@
 #include "account_options.h"
 
+#include "../command_line/values.h"
 #include "../exit.h"
 
 namespace petstore::ctl {
@@ -7,14 +8,12 @@ namespace petstore::ctl {
 void AccountOptions::add_to(CLI::App& command, const char* external_id_option)
 {
     external_id_option_ = external_id_option;
-    command
-        .add_option(
-            external_id_option, external_id,
-            "The customer's id in your own system: 1 to 128 visible ASCII characters (none: remove it)")
-        ->type_name("ID");
+    add_value(
+        command, external_id_option, "ID", external_id,
+        "The customer's id in your own system: 1 to 128 visible ASCII characters (none: remove it)");
     plan.add_to(command);
-    command.add_option("--label", label, "Text to recognise the account by")
-        ->type_name("TEXT");
+    add_value(command, "--label", "TEXT", label,
+              "Text to recognise the account by");
 }
 
 void AccountOptions::check() const

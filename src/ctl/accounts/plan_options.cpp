@@ -37,24 +37,16 @@ void warn_of_larger(std::int64_t limit, const char* window,
 
 void PlanOptions::add_to(CLI::App& command)
 {
-    command
-        .add_option(
-            "--plan", plan,
-            "free, pro, business, enterprise, or another plan (none: remove it)")
-        ->type_name("PLAN");
-    command
-        .add_option("--per-minute", per_minute,
-                    "Limit per minute, instead of the plan's (none: remove it)")
-        ->type_name("N");
-    command
-        .add_option("--per-day", per_day,
-                    "Limit per day, instead of the plan's (none: remove it)")
-        ->type_name("N");
-    command
-        .add_option(
-            "--per-month", per_month,
-            "Limit per calendar month in UTC, instead of the plan's (none: remove it)")
-        ->type_name("N");
+    add_value(
+        command, "--plan", "PLAN", plan,
+        "free, pro, business, enterprise, or another plan (none: remove it)");
+    add_value(command, "--per-minute", "N", per_minute,
+              "Limit per minute, instead of the plan's (none: remove it)");
+    add_value(command, "--per-day", "N", per_day,
+              "Limit per day, instead of the plan's (none: remove it)");
+    add_value(
+        command, "--per-month", "N", per_month,
+        "Limit per calendar month in UTC, instead of the plan's (none: remove it)");
 }
 
 void PlanOptions::apply(api::OwnPlan& own) const

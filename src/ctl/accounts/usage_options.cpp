@@ -49,34 +49,23 @@ void UsageOptions::add_to(CLI::App& command)
 {
     command.add_option("ACCOUNT", accounts,
                        "Ids of accounts; without any, all accounts");
-    check_external_id(command.add_option("--external-id", external_ids,
-                                         "The account with this external id"))
-        ->type_name("ID")
+    check_external_id(add_value(command, "--external-id", "ID", external_ids,
+                                "The account with this external id"))
         ->allow_extra_args(false);
-    auto* const first =
-        command
-            .add_option(
-                "--from", from,
-                "First day, in UTC: 2026-11-01, or 30d for 30 days ago; by default that of this month")
-            ->type_name("DATE");
-    auto* const end =
-        command.add_option("--to", to, "Last day, included; by default today")
-            ->type_name("DATE");
-    command
-        .add_option(
-            "--last", last,
-            "The last N days, or months with --by month, this one included")
-        ->type_name("N")
+    auto* const first = add_value(
+        command, "--from", "DATE", from,
+        "First day, in UTC: 2026-11-01, or 30d for 30 days ago; by default that of this month");
+    auto* const end = add_value(command, "--to", "DATE", to,
+                                "Last day, included; by default today");
+    add_value(command, "--last", "N", last,
+              "The last N days, or months with --by month, this one included")
         ->excludes(first)
         ->excludes(end);
-    command.add_option("--by", by, "day or month")
-        ->type_name("STEP")
+    add_value(command, "--by", "STEP", by, "day or month")
         ->capture_default_str();
-    command
-        .add_option(
-            "--over", over,
-            "Only accounts that have used this share of a window now, in percent")
-        ->type_name("PERCENT");
+    add_value(
+        command, "--over", "PERCENT", over,
+        "Only accounts that have used this share of a window now, in percent");
     command.add_flag("--csv", csv, "Print CSV");
 }
 

@@ -6,6 +6,14 @@
 
 namespace petstore::ctl {
 
+// Adds an option that takes a value, which help calls `type`.
+template <typename T>
+CLI::Option* add_value(CLI::App& command, const char* name, const char* type,
+                       T& value, const char* help)
+{
+    return command.add_option(name, value, help)->type_name(type);
+}
+
 // Refuses an empty value, such as that of a variable that a script has not set,
 // which would otherwise count as if the option was not given. Returns `option`.
 CLI::Option* refuse_empty(CLI::Option* option);

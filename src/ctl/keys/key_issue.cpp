@@ -14,6 +14,7 @@
 #include "../../store/keys/key_rotation.h"
 #include "../../store/random.h"
 #include "../accounts/account_output.h"
+#include "../command_line/values.h"
 #include "../exit.h"
 #include "../pets/line_reader.h"
 #include "../terminal/interruption.h"
@@ -270,11 +271,9 @@ void find_key(Context& context, const Secret& secret)
 void KeyRotation::add_to(CLI::App& command)
 {
     key.add_to(command, "Id of the old key");
-    command
-        .add_option(
-            "--grace", grace,
-            "How long the old key still works: 90s, 15m, 24h, 7d; 0 ends it now")
-        ->type_name("DURATION")
+    add_value(
+        command, "--grace", "DURATION", grace,
+        "How long the old key still works: 90s, 15m, 24h, 7d; 0 ends it now")
         ->capture_default_str();
 }
 

@@ -11,6 +11,7 @@
 #include "../../api/plan.h"
 #include "../../store/accounts/account_administration.h"
 #include "../../store/keys/key_administration.h"
+#include "../command_line/values.h"
 #include "../command_line/words.h"
 #include "../exit.h"
 #include "../terminal/output.h"
@@ -56,23 +57,15 @@ bool passes(const KeyFilter& filter, const ShownKey& shown, api::UnixTime now)
 
 void KeyFilter::add_to(CLI::App& command)
 {
-    command.add_option("--plan", plan, "Only keys with this plan")
-        ->type_name("PLAN");
-    command
-        .add_option(
-            "--state", state,
-            "Only keys that are usable, disabled, expired or unfinished")
-        ->type_name("STATE");
+    add_value(command, "--plan", "PLAN", plan, "Only keys with this plan");
+    add_value(command, "--state", "STATE", state,
+              "Only keys that are usable, disabled, expired or unfinished");
     account.add_option(command, "Only keys of this account");
-    command
-        .add_option("--label", label,
-                    "Only keys whose label contains this text, in any case")
-        ->type_name("TEXT");
-    command
-        .add_option(
-            "--expires-before", expires_before,
-            "Only keys that expire before this date, or within this time from now: 2030-12-31, 2030-12-31T12:00:00Z, 30d")
-        ->type_name("DATE");
+    add_value(command, "--label", "TEXT", label,
+              "Only keys whose label contains this text, in any case");
+    add_value(
+        command, "--expires-before", "DATE", expires_before,
+        "Only keys that expire before this date, or within this time from now: 2030-12-31, 2030-12-31T12:00:00Z, 30d");
 }
 
 void list_keys(Context& context, const KeyFilter& filter)

@@ -10,18 +10,14 @@ namespace petstore::ctl {
 void KeyOptions::add_to(CLI::App& command)
 {
     plan.add_to(command);
-    command.add_option("--label", label, "Text to recognise the key by")
-        ->type_name("TEXT");
-    command
-        .add_option(
-            "--expires", expires,
-            "When the key ends: 2030-12-31 (0:00 UTC), 2030-12-31T12:00:00+01:00, or in 30d (none: never)")
-        ->type_name("DATE");
-    command
-        .add_option(
-            "--scopes", scopes,
-            "read, write, and others; read,write without this option, and for none")
-        ->type_name("SCOPES");
+    add_value(command, "--label", "TEXT", label,
+              "Text to recognise the key by");
+    add_value(
+        command, "--expires", "DATE", expires,
+        "When the key ends: 2030-12-31 (0:00 UTC), 2030-12-31T12:00:00+01:00, or in 30d (none: never)");
+    add_value(
+        command, "--scopes", "SCOPES", scopes,
+        "read, write, and others; read,write without this option, and for none");
 }
 
 bool KeyOptions::any() const noexcept
@@ -71,10 +67,8 @@ void Secret::add_to(CLI::App& command)
     CLI::Option* const key = command.add_option(
         "KEY", secret,
         "The key; - reads it from standard input, where other users of this machine cannot see it");
-    refuse_empty(command
-                     .add_option("--sha256", sha256,
-                                 "SHA-256 of the key, instead of the key")
-                     ->type_name("HEX")
+    refuse_empty(add_value(command, "--sha256", "HEX", sha256,
+                           "SHA-256 of the key, instead of the key")
                      ->excludes(key));
 }
 

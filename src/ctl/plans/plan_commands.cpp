@@ -34,17 +34,13 @@ struct NewPlan : PlanName {
     void add_to(CLI::App& command)
     {
         PlanName::add_to(command);
-        command.add_option("--per-minute", per_minute, "Limit per minute")
-            ->type_name("N")
+        add_value(command, "--per-minute", "N", per_minute, "Limit per minute")
             ->required();
-        command.add_option("--per-day", per_day, "Limit per day")
-            ->type_name("N")
+        add_value(command, "--per-day", "N", per_day, "Limit per day")
             ->required();
         refuse_empty(
-            command
-                .add_option("--per-month", per_month,
-                            "Limit per calendar month in UTC; none if omitted")
-                ->type_name("N"));
+            add_value(command, "--per-month", "N", per_month,
+                      "Limit per calendar month in UTC; none if omitted"));
     }
 };
 
