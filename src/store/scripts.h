@@ -22,7 +22,7 @@ struct Scripts {
     redis::Script settle_usage;  // before an account is reset or deleted
     redis::Script forget_account;
     redis::Script read_usage;
-    redis::Script write_record;  // see stored_key.h
+    redis::Script write_record;  // see key_commands.h
     redis::Script delete_record;
     redis::Script set_plan;
     redis::Script publish_plans;

@@ -158,7 +158,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
             known = account.record;
             check_account(known);
         }
-        const auto key = store::KeyCommands::parse(reply);
+        store::StoredKey key;
+        store::KeyCommands::parse(reply, key);
         check_json(api::key_json(key.record, account.record, {}, "usable"));
         check_json(api::key_json(key.record, known, {}, "usable"));
         check_plans(reply);

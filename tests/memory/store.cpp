@@ -99,16 +99,17 @@ struct LookUps {
 };
 
 struct KeyRecord {
-    void act() { found = store::KeyCommands::parse(record); }
+    void act() { found = store::KeyCommands::parse(record, key); }
     void check(bool thrown) const
     {
         if (!thrown) {
-            CHECK(found.result == store::RecordFound::found);
-            CHECK(found.record.account == kAccount);
+            CHECK(found == store::RecordFound::found);
+            CHECK(key.record.account == kAccount);
         }
     }
     const Ready record{key_record()};
-    store::KeyCommands::Found found{};
+    store::StoredKey key;
+    store::RecordFound found = store::RecordFound::invalid;
 };
 
 struct UnknownKeys {

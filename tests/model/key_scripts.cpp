@@ -9,7 +9,7 @@
 #include "catch.h"
 #include "e2e/support/redis_server.h"
 #include "store/accounts/account_state.h"
-#include "store/keys/stored_key.h"
+#include "store/keys/key_commands.h"
 #include "store/scripts.h"
 
 using namespace petstore;
@@ -19,7 +19,7 @@ using e2e::Value;
 namespace {
 
 const store::Schema kSchema("petstore");
-const store::StoredKeyCommands kCommands(kSchema);
+const store::KeyCommands kCommands(kSchema);
 const std::string kState = kSchema.account_state("a1");
 
 Value send(const RedisServer& redis, const redis::Command& call)

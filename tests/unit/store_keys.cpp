@@ -4,35 +4,44 @@
 #include <vector>
 
 #include "store/keys/key_commands.h"
-#include "store/keys/stored_key.h"
 #include "store_replies.h"
 
 using namespace petstore;
 using store::KeyCommands;
 using store::RecordFound;
-using store::StoredKeyCommands;
 
 namespace {
 
 const store::Schema kSchema("petstore");
 
-KeyCommands::Found parse(const std::vector<std::string>& fields)
+struct FoundKey {
+    RecordFound result;
+    api::KeyRecord record;
+};
+
+FoundKey parse_reply(const redis::Reply& reply)
+{
+    store::StoredKey key;
+    const auto result = KeyCommands::parse(reply, key);
+    return {result, key.record};
+}
+
+FoundKey parse(const std::vector<std::string>& fields)
 {
     Replies replies;
     std::vector<std::string> items;
     for (const auto& field : fields) {
         items.push_back(bulk(field));
     }
-    return KeyCommands::parse(replies(array(items)));
+    return parse_reply(replies(array(items)));
 }
 
 // The record written by write_record.lua, as the reply to HGETALL.
-KeyCommands::Found round_trip(const api::KeyRecord& record)
+FoundKey round_trip(const api::KeyRecord& record)
 {
     store::StoredKey key;
     key.record = record;
-    const auto command =
-        words(StoredKeyCommands(kSchema).write(key, std::nullopt));
+    const auto command = words(KeyCommands(kSchema).write(key, std::nullopt));
     std::vector<std::string> fields;
     for (std::size_t i = 6; i < command.size(); i += 2) {
         if (!command[i + 1].empty()) {
@@ -194,12 +203,12 @@ TEST_CASE("a reply that is not a hash is invalid", "[store]")
         "*2\r\n$2\r\nid\r\n$-1\r\n", "*2\r\n$7\r\naccount\r\n$1\r\na\r\n");
     CAPTURE(reply);
     Replies replies;
-    CHECK(KeyCommands::parse(replies(reply)).result == RecordFound::invalid);
+    CHECK(parse_reply(replies(reply)).result == RecordFound::invalid);
 }
 
 TEST_CASE("a record is read by the digest of its key", "[store]")
 {
-    const auto command = words(KeyCommands(kSchema).get(api::Digest{}));
+    const auto command = words(KeyCommands(kSchema).read(api::Digest{}));
     CHECK(command
           == std::vector<std::string>{"HGETALL",
                                       "petstore:key:" + std::string(64, '0')});

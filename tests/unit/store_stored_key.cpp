@@ -2,19 +2,19 @@
 
 #include <string>
 
-#include "store/keys/stored_key.h"
+#include "store/keys/key_commands.h"
 #include "store/scripts.h"
 #include "store_replies.h"
 
 using namespace petstore;
+using store::KeyCommands;
 using store::RecordFound;
 using store::StoredKey;
-using store::StoredKeyCommands;
 
 namespace {
 
 const store::Schema kSchema("petstore");
-const StoredKeyCommands kCommands(kSchema);
+const KeyCommands kCommands(kSchema);
 
 StoredKey some_key()
 {
@@ -100,17 +100,16 @@ TEST_CASE("fields that only administration uses are parsed", "[store]")
     StoredKey key;
     key.unfinished = true;
     key.successors = "x";
-    CHECK(StoredKeyCommands::parse(
-              replies(
-                  array({bulk("id"), bulk("k1"), bulk("account"), bulk("a1")})),
-              key)
+    CHECK(KeyCommands::parse(replies(array({bulk("id"), bulk("k1"),
+                                            bulk("account"), bulk("a1")})),
+                             key)
           == RecordFound::found);
     CHECK(key.record.id == "k1");
     CHECK_FALSE(key.unfinished);
     CHECK(key.successors.empty());
 
     CHECK(
-        StoredKeyCommands::parse(
+        KeyCommands::parse(
             replies(array({bulk("id"), bulk("k1"), bulk("account"), bulk("a1"),
                            bulk("unfinished"), bulk("1"), bulk("successors"),
                            bulk("k2:" + std::string(64, '0'))})),
@@ -118,9 +117,7 @@ TEST_CASE("fields that only administration uses are parsed", "[store]")
         == RecordFound::found);
     CHECK(key.unfinished);
     CHECK(key.successors == "k2:" + std::string(64, '0'));
-    CHECK(StoredKeyCommands::parse(replies(array({})), key)
-          == RecordFound::absent);
-    CHECK(
-        StoredKeyCommands::parse(replies(array({bulk("id"), bulk("k1")})), key)
-        == RecordFound::invalid);
+    CHECK(KeyCommands::parse(replies(array({})), key) == RecordFound::absent);
+    CHECK(KeyCommands::parse(replies(array({bulk("id"), bulk("k1")})), key)
+          == RecordFound::invalid);
 }

@@ -9,7 +9,7 @@
 
 #include "../../api/account.h"
 #include "../../api/plan.h"
-#include "../../store/keys/stored_key.h"
+#include "../../store/keys/key_commands.h"
 #include "key_output.h"
 
 namespace petstore::ctl {

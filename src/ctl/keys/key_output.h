@@ -7,8 +7,8 @@
 #include "../../api/account.h"
 #include "../../api/plan.h"
 #include "../../store/accounts/account_listing.h"
+#include "../../store/keys/key_commands.h"
 #include "../../store/keys/key_listing.h"
-#include "../../store/keys/stored_key.h"
 #include "../command_line/context.h"
 #include "../terminal/output.h"
 

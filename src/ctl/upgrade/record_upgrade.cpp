@@ -58,22 +58,23 @@ void RecordUpgrade::take_key(const std::string& name, const redis::Reply& reply)
     if (reply.is_error() && !redis::is_wrong_type(reply)) {
         redis_.check(reply);
     }
-    auto found = store::KeyCommands::parse(reply);
-    if (found.result == RecordFound::absent) {
+    store::StoredKey key;
+    const RecordFound found = store::KeyCommands::parse(reply, key);
+    if (found == RecordFound::absent) {
         return;  // unfinished, and has expired
     }
-    const bool valid = found.result == RecordFound::found;
+    const bool valid = found == RecordFound::found;
     if (valid) {
         ++keys_;
     } else {
         damaged_.push_back(name);
     }
-    if (api::is_id(found.record.account)) {
-        const bool names_plan = !found.record.plan.empty();
-        name_plan(found.record);
-        std::string account = found.record.account;
+    if (api::is_id(key.record.account)) {
+        const bool names_plan = !key.record.plan.empty();
+        name_plan(key.record);
+        std::string account = key.record.account;
         accounts_[std::move(account)].keys.push_back(
-            {name, std::move(found.record), valid, names_plan});
+            {name, std::move(key.record), valid, names_plan});
     }
 }
 

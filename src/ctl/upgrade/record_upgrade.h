@@ -7,7 +7,7 @@
 
 #include "../../api/account.h"
 #include "../../api/date.h"
-#include "../../store/keys/stored_key.h"
+#include "../../store/keys/key_commands.h"
 #include "../../store/schema.h"
 #include "../redis/redis_session.h"
 #include "../terminal/progress.h"

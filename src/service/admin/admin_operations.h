@@ -7,7 +7,7 @@
 #include "../../store/accounts/account_listing.h"
 #include "../../store/accounts/usage_administration.h"
 #include "../../store/admin_claim.h"
-#include "../../store/keys/stored_key.h"
+#include "../../store/keys/key_commands.h"
 #include "../../store/plans/plan_listing.h"
 #include "../../store/task.h"
 #include "admin_call.h"

@@ -31,7 +31,7 @@ public:
     // it where it is shown.
     static Found parse(const redis::Reply& reply, std::string_view account);
 
-    // For administration: optimistic, as StoredKeyCommands::write(). A deleted
+    // For administration: optimistic, as KeyCommands::write(). A deleted
     // account's record ends with its usage, after 431 days. Reply: the record's
     // new epoch, or 0 if it was not written. Without `seen` the record must not
     // exist yet.

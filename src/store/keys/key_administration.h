@@ -9,8 +9,8 @@
 #include "../accounts/account_listing.h"
 #include "../key_servers.h"
 #include "../task.h"
+#include "key_commands.h"
 #include "key_listing.h"
-#include "stored_key.h"
 
 // Finds, lists and changes API keys for petstorectl and the admin API. Workers
 // notice a change by the account's epoch. An operation may be killed between

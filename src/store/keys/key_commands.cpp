@@ -2,14 +2,25 @@
 
 #include <algorithm>
 
+#include "../../api/bearer.h"
+#include "../random.h"
+#include "../scripts.h"
+
 namespace petstore::store {
 
 namespace {
 
+constexpr std::int64_t kKeepUnfinished = std::int64_t{24} * 60 * 60 * 1000;
+
+constexpr std::size_t kLast4 = 4;
+// Four characters would reveal too much of a shorter key.
+constexpr std::size_t kShortestToShow = 12;
+
 // Ignores fields added by later versions.
-bool set_key_field(api::KeyRecord& record, std::string_view field,
+bool set_key_field(StoredKey& key, std::string_view field,
                    std::string_view value)
 {
+    api::KeyRecord& record = key.record;
     if (const auto valid = fields::set_own_plan(record, field, value)) {
         return *valid;
     }
@@ -45,15 +56,32 @@ bool set_key_field(api::KeyRecord& record, std::string_view field,
         return fields::set_epoch(record.epoch, value);
     }
     if (field == "unfinished") {
+        key.unfinished = true;
         return value == "1";
     }
     if (field == "successors") {
+        key.successors = value;
         return parse_successors(value).has_value();
     }
     return true;
 }
 
 }  // namespace
+
+std::string give_secret(StoredKey& key, std::string_view prefix)
+{
+    std::string secret = api::make_key(prefix, random_digest());
+    set_secret(key, secret);
+    return secret;
+}
+
+void set_secret(StoredKey& key, std::string_view secret)
+{
+    key.digest = api::sha256(secret);
+    key.record.last4 = secret.size() < kShortestToShow
+                           ? std::string_view()
+                           : secret.substr(secret.size() - kLast4);
+}
 
 std::optional<std::vector<Successor>> parse_successors(std::string_view text)
 {
@@ -79,24 +107,55 @@ std::string KeyCommands::name(const api::Digest& digest) const
     return schema_.key_record(digest);
 }
 
-redis::Command KeyCommands::get(const api::Digest& digest) const
+redis::Command KeyCommands::read(const api::Digest& digest) const
 {
     redis::Command command("HGETALL");
-    command.key(schema_.key_record(digest));
+    command.key(name(digest));
     return command;
 }
 
-KeyCommands::Found KeyCommands::parse(const redis::Reply& reply)
+RecordFound KeyCommands::parse(const redis::Reply& reply, StoredKey& key)
 {
-    Found found{RecordFound::invalid, {}};
-    found.result = fields::read(reply, [&](auto field, auto value) {
-        return set_key_field(found.record, field, value);
+    key = StoredKey(key.digest);
+    const RecordFound found = fields::read(reply, [&](auto field, auto value) {
+        return set_key_field(key, field, value);
     });
-    if (found.result == RecordFound::found
-        && (found.record.id.empty() || found.record.account.empty())) {
-        found.result = RecordFound::invalid;
+    if (found == RecordFound::found
+        && (key.record.id.empty() || key.record.account.empty())) {
+        return RecordFound::invalid;
     }
     return found;
+}
+
+redis::Command KeyCommands::write(const StoredKey& key,
+                                  std::optional<std::int64_t> seen) const
+{
+    const api::KeyRecord& record = key.record;
+    redis::Command command(scripts().write_record, 1);
+    command.key(name(key.digest))
+        .own(seen ? std::to_string(*seen) : "")
+        .own(key.unfinished ? std::to_string(kKeepUnfinished) : "");
+    fields::add(command, "id", record.id);
+    fields::add(command, "account", record.account);
+    fields::add(command, record);
+    fields::add(command, "label", record.label);
+    fields::add(command, "scopes", api::scopes_text(record));
+    fields::add(command, "created", std::to_string(record.created));
+    fields::add(command, "expires", record.expires);
+    fields::add(command, "disabled",
+                record.disabled || key.unfinished ? "1" : "0");
+    fields::add(command, "last4", record.last4);
+    fields::add(command, "replaced_by", record.replaced_by);
+    fields::add(command, "unfinished", key.unfinished ? "1" : "");
+    fields::add(command, "successors", key.successors);
+    return command;
+}
+
+redis::Command KeyCommands::remove(const StoredKey& key) const
+{
+    return redis::Command(scripts().delete_record, 1)
+        .key(name(key.digest))
+        .arg(key.record.epoch);
 }
 
 }  // namespace petstore::store

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "../../api/scan_place.h"
-#include "stored_key.h"
+#include "key_commands.h"
 
 namespace petstore::store {
 

@@ -41,15 +41,16 @@ public:
             if (reply.is_error() && !redis::is_wrong_type(reply)) {
                 return fail(failure_of(reply, false));
             }
-            auto found = KeyCommands::parse(reply);
-            if (found.result == RecordFound::invalid) {
+            StoredKey stored(key());
+            const RecordFound found = KeyCommands::parse(reply, stored);
+            if (found == RecordFound::invalid) {
                 owner_.log_.damaged(owner_.keys_.name(key()));
                 return fail(Failure{damage_error()});
             }
-            if (found.result == RecordFound::absent) {
+            if (found == RecordFound::absent) {
                 return end(Outcome<Ref<CachedKey>>(nullptr));
             }
-            record_ = std::move(found.record);
+            record_ = std::move(stored.record);
             if (record_.disabled) {  // refused whatever its account permits
                 return finish({});
             }
@@ -177,7 +178,7 @@ void KeyLoader::load(const api::Digest& digest, const Required& required,
 void KeyLoader::start(const api::Digest& digest, const Required& required,
                       Waiter<Ref<CachedKey>>& waiter)
 {
-    const auto command = keys_.get(digest);
+    const auto command = keys_.read(digest);
     link_.send(command, loads_.start(digest, &waiter, *this, required));
 }
 

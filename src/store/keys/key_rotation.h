@@ -7,7 +7,7 @@
 #include "../clock.h"
 #include "../key_servers.h"
 #include "../task.h"
-#include "stored_key.h"
+#include "key_commands.h"
 
 // Replaces a key with a new one of the same account.
 //

@@ -24,8 +24,8 @@ Task<std::optional<api::Digest>> read_index(const KeyServers& servers,
 Task<RecordFound> read_record(const KeyServers& servers, StoredKey& key)
 {
     const redis::Reply& reply = co_await ask(
-        servers.keys, StoredKeyCommands(servers.schema).read(key.digest));
-    co_return StoredKeyCommands::parse(reply, key);
+        servers.keys, KeyCommands(servers.schema).read(key.digest));
+    co_return KeyCommands::parse(reply, key);
 }
 
 // The argument may be an API key, so the message does not repeat it.
@@ -51,7 +51,7 @@ Task<bool> write(const KeyServers& servers, StoredKey& key,
                  std::optional<std::int64_t> seen)
 {
     const redis::Reply& reply = co_await stage_change(
-        servers.keys, StoredKeyCommands(servers.schema).write(key, seen));
+        servers.keys, KeyCommands(servers.schema).write(key, seen));
     if (reply.integer() <= 0) {
         co_return false;
     }
@@ -143,8 +143,8 @@ Task<bool> remove_record(const KeyServers& servers, const std::string& id,
     }
     // Before the record, which names the account if this is repeated.
     co_await leave_account(servers, record.account, id);
-    const redis::Reply& reply = co_await change(
-        servers.keys, StoredKeyCommands(servers.schema).remove(key));
+    const redis::Reply& reply =
+        co_await change(servers.keys, KeyCommands(servers.schema).remove(key));
     co_return reply.integer() == 1;
 }
 
@@ -175,7 +175,7 @@ Task<bool> discard_unfinished(const KeyServers& servers, const StoredKey& key)
             co_return false;
         }
         const redis::Reply& reply = co_await change(
-            servers.keys, StoredKeyCommands(servers.schema).remove(there));
+            servers.keys, KeyCommands(servers.schema).remove(there));
         removed = reply.integer() == 1;
         if (removed) {
             // Only now is it certain that nobody finishes the key.

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "../accounts/account_tasks.h"
+#include "key_commands.h"
 #include "key_listing.h"
-#include "stored_key.h"
 
 // What operations do with keys.
 //
