@@ -9,19 +9,14 @@ namespace petstore::store {
 BucketLoad::BucketLoad(Loads& loads, std::int64_t number,
                        const Version& version, std::uint64_t serial,
                        ReadCache& cache, Continuation& continuation)
-    : CacheLoad(loads, number, cache, continuation, Loaded::What::bucket),
-      version_(version), serial_(serial)
+    : CacheLoad(loads, number, cache, continuation), version_(version),
+      serial_(serial)
 {}
 
 bool BucketLoad::serves(const Version& now) const noexcept
 {
     return cache().changes().unchanged({key(), key()}, version_.changes,
                                        now.changes);
-}
-
-void BucketLoad::send_commands()
-{
-    send(source().commands.bucket(key()));
 }
 
 void BucketLoad::take(std::size_t, const redis::Reply& reply)

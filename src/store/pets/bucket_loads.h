@@ -11,7 +11,8 @@ namespace petstore::store {
 
 // Reads a whole bucket into the cache. Everything else that its waiters need is
 // already cached or arrives earlier.
-class BucketLoad final : public CacheLoad<BucketLoad, std::int64_t> {
+class BucketLoad final
+    : public CacheLoad<BucketLoad, Loaded::What::bucket, std::int64_t> {
 public:
     // `version` was read earlier, so the bucket is at least as new. `serial`:
     // loads started later have a higher one, and arrive later.
@@ -25,7 +26,7 @@ public:
     bool serves(const Version& now) const noexcept;
 
 private:
-    void send_commands() override;
+    void send_commands() override { send(source().commands.bucket(key())); }
     void take(std::size_t index, const redis::Reply& reply) override;
     void keep(const redis::Reply& reply) noexcept;
 
@@ -58,7 +59,7 @@ private:
 
     ReadCache& cache_;
     Continuation& continuation_;
-    SharedReads<BucketLoad, WaitingRead, std::int64_t> loads_;
+    BucketLoad::Loads loads_;
     std::uint64_t started_ = 0;
 };
 

@@ -9,7 +9,7 @@ namespace petstore::store {
 
 ChangesLoad::ChangesLoad(Loads& loads, NoKey key, const Version& now,
                          ReadCache& cache, Continuation& continuation)
-    : CacheLoad(loads, key, cache, continuation, Loaded::What::changes),
+    : CacheLoad(loads, key, cache, continuation),
       changes_(std::max(now.changes, cache.latest().changes))
 {}
 
@@ -26,16 +26,6 @@ void ChangesLoad::take(std::size_t, const redis::Reply& reply)
     if (is_current()) {
         cache().changes().add(reply, changes_);
     }
-}
-
-IdsLoad::IdsLoad(Loads& loads, NoKey key, ReadCache& cache,
-                 Continuation& continuation)
-    : CacheLoad(loads, key, cache, continuation, Loaded::What::ids)
-{}
-
-void IdsLoad::send_commands()
-{
-    send(source().commands.ids());
 }
 
 void IdsLoad::take(std::size_t, const redis::Reply& reply)
@@ -56,11 +46,6 @@ void IdsLoad::take(std::size_t, const redis::Reply& reply)
         fail(source().damaged(source().schema().segments()));
     }
 }
-
-VacancyCheck::VacancyCheck(Loads& loads, NoKey key, ReadCache& cache,
-                           Continuation& continuation)
-    : CacheLoad(loads, key, cache, continuation, Loaded::What::vacancy)
-{}
 
 void VacancyCheck::send_commands()
 {

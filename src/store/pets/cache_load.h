@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
 #include "../shared_read.h"
 #include "fetch.h"
@@ -35,10 +36,20 @@ protected:
 
 // The common base of the reads that fill the cache, each for all requests that
 // lack the same. `continuation` is borrowed.
-template <typename Load, typename Key = NoKey>
+template <typename Load, Loaded::What kWhat, typename Key = NoKey,
+          typename Hash = std::hash<Key>>
 class CacheLoad : public Fetch,
-                  public SharedReads<Load, WaitingRead, Key>::Item {
+                  public SharedReads<Load, WaitingRead, Key, Hash>::Item {
 public:
+    using Loads = SharedReads<Load, WaitingRead, Key, Hash>;
+
+    CacheLoad(Loads& loads, const Key& key, ReadCache& cache,
+              Continuation& continuation)
+        : Fetch(cache.source().link), Loads::Item(loads, key), cache_(cache),
+          continuation_(continuation), loaded_{kWhat, cache.generation(),
+                                               cache.history()}
+    {}
+
     std::uint64_t generation() const noexcept { return loaded_.generation; }
     std::uint64_t history() const noexcept { return loaded_.history; }
 
@@ -50,20 +61,11 @@ public:
     }
 
 protected:
-    using Loads = SharedReads<Load, WaitingRead, Key>;
-
-    CacheLoad(Loads& loads, const Key& key, ReadCache& cache,
-              Continuation& continuation, Loaded::What what)
-        : Fetch(cache.source().link), Loads::Item(loads, key), cache_(cache),
-          continuation_(continuation), loaded_{what, cache.generation(),
-                                               cache.history()}
-    {}
     ~CacheLoad() = default;
 
     const PetSource& source() const noexcept { return cache_.source(); }
     ReadCache& cache() const noexcept { return cache_; }
 
-private:
     void on_done() noexcept override
     {
         Outcome<Loaded> outcome = loaded_;
@@ -75,6 +77,7 @@ private:
         });
     }
 
+private:
     ReadCache& cache_;
     Continuation& continuation_;
     const Loaded loaded_;
@@ -90,7 +93,7 @@ auto current_load(const Loads& loads, const Key& key = {}) noexcept
 }
 
 // Reads the latest changes, so that cached data of other buckets remain valid.
-class ChangesLoad final : public CacheLoad<ChangesLoad> {
+class ChangesLoad final : public CacheLoad<ChangesLoad, Loaded::What::changes> {
 public:
     // Reads all changes up to the latest known version, not only up to `now`,
     // so that a request that waits for a later version needs at most two reads,
@@ -107,23 +110,22 @@ private:
 };
 
 // Reads which ids the pets have.
-class IdsLoad final : public CacheLoad<IdsLoad> {
+class IdsLoad final : public CacheLoad<IdsLoad, Loaded::What::ids> {
 public:
-    IdsLoad(Loads& loads, NoKey key, ReadCache& cache,
-            Continuation& continuation);
+    using CacheLoad::CacheLoad;
 
 private:
-    void send_commands() override;
+    void send_commands() override { send(source().commands.ids()); }
     void take(std::size_t index, const redis::Reply& reply) override;
 };
 
 // A catalogue without a count is empty, or has lost that key. Reads the first
 // pet, then the count again. A create writes both at once, so if there is a pet
 // but still no count, the key was lost: damage.
-class VacancyCheck final : public CacheLoad<VacancyCheck> {
+class VacancyCheck final
+    : public CacheLoad<VacancyCheck, Loaded::What::vacancy> {
 public:
-    VacancyCheck(Loads& loads, NoKey key, ReadCache& cache,
-                 Continuation& continuation);
+    using CacheLoad::CacheLoad;
 
 private:
     void send_commands() override;

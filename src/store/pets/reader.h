@@ -64,10 +64,10 @@ private:
     VersionQueue& versions_;
     redis::InFlight<Unversioned> unversioned_;
     BucketLoads bucket_loads_;
-    ResponseLoads loads_;
-    SharedReads<IdsLoad, WaitingRead> ids_loads_;
-    SharedReads<ChangesLoad, WaitingRead> changes_loads_;
-    SharedReads<VacancyCheck, WaitingRead> vacancy_checks_;
+    ResponseLoad::Loads loads_;
+    IdsLoad::Loads ids_loads_;
+    ChangesLoad::Loads changes_loads_;
+    VacancyCheck::Loads vacancy_checks_;
 };
 
 }  // namespace petstore::store

@@ -14,15 +14,12 @@ api::Error no_such_pet() noexcept
     return {api::ErrorCode::pet_not_found, "There is no pet with this id."};
 }
 
-ResponseLoad::ResponseLoad(ResponseLoads& loads, const ReadKey& key,
-                           Position position,
+ResponseLoad::ResponseLoad(Loads& loads, const ReadKey& key, Position position,
                            const std::optional<Version>& version,
                            ReadCache& cache, BucketLoads& buckets,
                            Continuation& continuation)
-    : Fetch(cache.source().link), ResponseLoads::Item(loads, key),
-      cache_(cache), buckets_(buckets), continuation_(continuation),
-      position_(position), generation_(cache.generation()),
-      history_(cache.history()), connection_(connection()), ahead_(!version),
+    : CacheLoad(loads, key, cache, continuation), buckets_(buckets),
+      position_(position), connection_(connection()), ahead_(!version),
       version_(version)
 {}
 
@@ -42,7 +39,7 @@ void ResponseLoad::send_commands()
     page_.emplace(query);
     if (query.status) {
         return call(commands.list_by_status(
-            query, version_ ? version_->count : cache_.latest().count));
+            query, version_ ? version_->count : cache().latest().count));
     }
     for (const auto& command : commands.list_all(query)) {
         send(command);
@@ -112,11 +109,11 @@ Position ResponseLoad::missing() const noexcept
 // asked for.
 const PetIds* ResponseLoad::ids() const noexcept
 {
-    if (!version_ || history_ != cache_.history()
+    if (!version_ || history() != cache().history()
         || (ahead_ && !is_current())) {
         return nullptr;
     }
-    const PetIds* const ids = cache_.ids(*version_);
+    const PetIds* const ids = cache().ids(*version_);
     return ids != nullptr
                    && locate(key(), *ids, *version_).position == position_
                ? ids
@@ -126,19 +123,12 @@ const PetIds* ResponseLoad::ids() const noexcept
 void ResponseLoad::on_done() noexcept
 {
     const PetIds* const ids = this->ids();
-    if (ids == nullptr && !failure()) {
-        const Loaded again{Loaded::What::response, generation_, history_};
-        return end_each([&](const WaitingRead& read) {
-            continuation_.resume(read, again);
-        });
+    if (ids == nullptr || failure()) {
+        return CacheLoad::on_done();
     }
     Outcome<SharedResponse> result = unavailable();
     try {
-        if (failure()) {
-            result = *failure();
-        } else {
-            result = finish(*ids);
-        }
+        result = finish(*ids);
     } catch (...) {
         // Out of memory.
     }
@@ -158,7 +148,7 @@ Outcome<SharedResponse> ResponseLoad::finish(const PetIds& ids)
     }
     response->version = *version_;
     if (is_current()) {
-        cache_.put(key(), response);
+        cache().put(key(), response);
         if (key().is_filtered()) {
             buckets_.load_for_later(response->buckets, *version_);
         }

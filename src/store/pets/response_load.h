@@ -4,9 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "../shared_read.h"
 #include "bucket_loads.h"
-#include "fetch.h"
 #include "pet_commands.h"
 #include "read_cache.h"
 
@@ -15,16 +13,14 @@ namespace petstore::store {
 // The error for an id without a pet.
 api::Error no_such_pet() noexcept;
 
-class ResponseLoad;
-using ResponseLoads =
-    SharedReads<ResponseLoad, WaitingRead, ReadKey, ReadKey::Hash>;
-
 // Reads one pet or page, without whole buckets.
-class ResponseLoad final : public Fetch, public ResponseLoads::Item {
+class ResponseLoad final
+    : public CacheLoad<ResponseLoad, Loaded::What::response, ReadKey,
+                       ReadKey::Hash> {
 public:
     // Without a version if it reads ahead; confirm() and join() may follow.
     // Borrows the rest.
-    ResponseLoad(ResponseLoads& loads, const ReadKey& key, Position position,
+    ResponseLoad(Loads& loads, const ReadKey& key, Position position,
                  const std::optional<Version>& version, ReadCache& cache,
                  BucketLoads& buckets, Continuation& continuation);
 
@@ -32,18 +28,11 @@ public:
     const std::optional<Version>& version() const noexcept { return version_; }
     Position position() const noexcept { return position_; }
 
-    // See CacheLoad.
-    bool is_current() const noexcept
-    {
-        return generation_ == cache_.generation();
-    }
-
 private:
     void send_commands() override;
     void take(std::size_t index, const redis::Reply& reply) override;
     void on_done() noexcept override;
 
-    const PetSource& source() const noexcept { return cache_.source(); }
     std::uint64_t connection() const noexcept;
     void take_page(std::size_t index, const redis::Reply& reply);
     void take_error(std::size_t index, const redis::Reply& error);
@@ -53,13 +42,8 @@ private:
     void take_rows(CachedResponse& response, const PetIds& ids);
     bool take_record(CachedResponse& response) const;
 
-    ReadCache& cache_;
     BucketLoads& buckets_;
-    Continuation& continuation_;
-    const Position position_;  // see LocatedRead
-    // Of the cache.
-    const std::uint64_t generation_;
-    const std::uint64_t history_;
+    const Position position_;         // see LocatedRead
     const std::uint64_t connection_;  // its generation
     const bool ahead_;                // began without a version
     // Read before the data, so the data are at least as new.
