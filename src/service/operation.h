@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <new>
+#include <utility>
 
 #include "../api/router.h"
 #include "admission_handler.h"
@@ -26,12 +27,12 @@ public:
     }
 
     // The slot must be empty.
-    template <typename Handler>
-    void emplace(ApiRequest& request)
+    template <typename Handler, typename... Args>
+    void emplace(Args&&... args)
     {
         static_assert(sizeof(Handler) <= sizeof(memory_));
         static_assert(alignof(Handler) <= alignof(std::max_align_t));
-        handler_ = new (memory_) Handler(request);
+        handler_ = new (memory_) Handler(std::forward<Args>(args)...);
     }
 
     AdmissionHandler* get() const noexcept { return handler_; }

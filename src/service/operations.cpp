@@ -3,9 +3,8 @@
 #include <stdexcept>
 
 #include "create_pet.h"
-#include "get_pet.h"
-#include "list_pets.h"
 #include "operation.h"
+#include "pet_read.h"
 
 namespace petstore::service {
 
@@ -14,11 +13,11 @@ void make_handler(api::Operation operation, ApiRequest& request,
 {
     switch (operation) {
     case api::Operation::list_pets:
-        return slot.emplace<ListPets>(request);
+        return slot.emplace<PetRead>(request, page_of);
     case api::Operation::create_pet:
         return slot.emplace<CreatePet>(request);
     case api::Operation::get_pet:
-        return slot.emplace<GetPet>(request);
+        return slot.emplace<PetRead>(request, pet_of);
     default:
         throw std::logic_error("no handler of this operation");
     }

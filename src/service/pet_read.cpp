@@ -2,11 +2,13 @@
 
 #include <utility>
 
+#include "../api/page.h"
+
 namespace petstore::service {
 
 void PetRead::prepare()
 {
-    target_ = target();
+    target_ = find_target_(request_);
 }
 
 void PetRead::on_limit_sent()
@@ -87,7 +89,11 @@ void PetRead::read()
 void PetRead::send(store::SharedResponse cached)
 {
     Response response;
-    response.link = link(std::get<store::ReadKey>(*target_), *cached);
+    if (cached->next_after != 0) {
+        response.link = api::page_links(
+            request_.settings().link_base,
+            std::get<store::ReadKey>(*target_).query(), cached->next_after);
+    }
     response.cached = std::move(cached);
     request_.respond(response);
 }

@@ -10,34 +10,31 @@
 
 namespace petstore::service {
 
-// The common base of the operations that read pets: reads ahead with the
-// limiter's command, and responds from memory. If the limiter's reply contains
-// no version, the read waits for both the decision and the version.
-class PetRead : public AdmissionHandler,
-                private store::Waiter<store::VersionInGeneration> {
+// What a request reads, or the error to return.
+using ReadTarget = std::variant<store::ReadKey, api::Error>;
+
+// GET /pets/{id}: one pet, until the operation's sunset.
+ReadTarget pet_of(const ApiRequest& request);
+
+// GET /pets: a page of pets.
+ReadTarget page_of(const ApiRequest& request);
+
+// The operations that read pets: reads ahead with the limiter's command, and
+// responds from memory. If the limiter's reply contains no version, the read
+// waits for both the decision and the version.
+class PetRead final : public AdmissionHandler,
+                      private store::Waiter<store::VersionInGeneration> {
 public:
-    void prepare() final;
-    void on_limit_sent() final;
-    void on_limit_decided(const store::Version& version) final;
-    void on_admitted() final;
+    using FindTarget = ReadTarget(const ApiRequest& request);
 
-protected:
-    explicit PetRead(ApiRequest& request) noexcept : request_(request) {}
+    PetRead(ApiRequest& request, FindTarget& find_target) noexcept
+        : request_(request), find_target_(find_target)
+    {}
 
-    ApiRequest& request() const noexcept { return request_; }
-
-    // What the request reads, or the error to return.
-    using Target = std::variant<store::ReadKey, api::Error>;
-    virtual Target target() const = 0;
-
-    // The Link header of the response; empty for none.
-    virtual std::string link(const store::ReadKey& key,
-                             const store::CachedResponse& response) const
-    {
-        static_cast<void>(key);
-        static_cast<void>(response);
-        return {};
-    }
+    void prepare() override;
+    void on_limit_sent() override;
+    void on_limit_decided(const store::Version& version) override;
+    void on_admitted() override;
 
 private:
     void read();
@@ -47,9 +44,10 @@ private:
     void send(store::SharedResponse response);
 
     ApiRequest& request_;
+    FindTarget& find_target_;
     Await<store::SharedResponse, PetRead, &PetRead::take_response>
         response_read_{request_, *this};
-    std::optional<Target> target_;
+    std::optional<ReadTarget> target_;
     bool reading_ahead_ = false;
     bool admitted_ = false;
     bool fetches_version_ = false;  // the reply is due
