@@ -83,62 +83,55 @@ TextRule route_rule = {
     is_off, is_route_name,
     "a name of 1 to 64 letters, digits, \"_\", \"-\", \".\", \":\" and \"/\", or \"off\""};
 
-char* set_key_header(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
+char* set_key_header(ngx_conf_t* cf, LocConf& loc)
 {
-    return conf_guarded(cf, [&]() -> char* {
-        auto& loc = *static_cast<LocConf*>(conf);
-        if (loc.key_header.data != nullptr) {
-            return kDuplicate;
-        }
-        ngx_str_t name = arguments(cf)[1];
-        if (is_off(ngx_base::view(name))) {
-            name.len = 0;
-        } else if (!is_header_name(ngx_base::view(name))) {
-            return refuse_value(
-                cf, name,
-                "a name of 1 to 64 letters, digits and \"-\", such as \"X-API-Key\", or \"off\"");
-        } else if (has_other_meaning(ngx_base::view(name))) {
-            return refuse(
-                cf,
-                "invalid value \"%V\" in \"petstore_key_header\" directive, this header has another meaning",
-                &name);
-        }
-        if (name.len != 0
-            && add_key_variable(cf, ngx_base::view(name)) != NGX_OK) {
-            return kConfError;
-        }
-        auto& longest = main_conf(cf).longest_key_header;
-        longest = std::max(longest, name.len);
-        loc.key_header = name;
-        return kConfOk;
-    });
+    if (loc.key_header.data != nullptr) {
+        return kDuplicate;
+    }
+    ngx_str_t name = arguments(cf)[1];
+    if (is_off(ngx_base::view(name))) {
+        name.len = 0;
+    } else if (!is_header_name(ngx_base::view(name))) {
+        return refuse_value(
+            cf, name,
+            "a name of 1 to 64 letters, digits and \"-\", such as \"X-API-Key\", or \"off\"");
+    } else if (has_other_meaning(ngx_base::view(name))) {
+        return refuse(
+            cf,
+            "invalid value \"%V\" in \"petstore_key_header\" directive, this header has another meaning",
+            &name);
+    }
+    if (name.len != 0 && add_key_variable(cf, ngx_base::view(name)) != NGX_OK) {
+        return kConfError;
+    }
+    auto& longest = main_conf(cf).longest_key_header;
+    longest = std::max(longest, name.len);
+    loc.key_header = name;
+    return kConfOk;
 }
 
-char* set_allow_plans(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
+char* set_allow_plans(ngx_conf_t* cf, LocConf& loc)
 {
-    return conf_guarded(cf, [&]() -> char* {
-        auto& loc = *static_cast<LocConf*>(conf);
-        if (loc.allow_plans != nullptr) {
-            return kDuplicate;
+    if (loc.allow_plans != nullptr) {
+        return kDuplicate;
+    }
+    auto plans = std::make_shared<std::vector<std::string>>();
+    const ngx_uint_t count = cf->args->nelts;
+    for (ngx_uint_t i = 1; i < count; ++i) {
+        const ngx_str_t& name = arguments(cf)[i];
+        const std::string_view text = ngx_base::view(name);
+        if (text == "all" && count == 2) {
+            continue;
         }
-        auto plans = std::make_shared<std::vector<std::string>>();
-        const ngx_uint_t count = cf->args->nelts;
-        for (ngx_uint_t i = 1; i < count; ++i) {
-            const ngx_str_t& name = arguments(cf)[i];
-            const std::string_view text = ngx_base::view(name);
-            if (text == "all" && count == 2) {
-                continue;
-            }
-            if (text == "all" || !api::is_plan_name(text)) {
-                return refuse_value(
-                    cf, name,
-                    "\"all\" alone, or names of plans: 1 to 32 lower-case letters, digits, \"-\" or \"_\"");
-            }
-            plans->emplace_back(text);
+        if (text == "all" || !api::is_plan_name(text)) {
+            return refuse_value(
+                cf, name,
+                "\"all\" alone, or names of plans: 1 to 32 lower-case letters, digits, \"-\" or \"_\"");
         }
-        loc.allow_plans = std::move(plans);
-        return kConfOk;
-    });
+        plans->emplace_back(text);
+    }
+    loc.allow_plans = std::move(plans);
+    return kConfOk;
 }
 
 void merge_access(const LocConf& prev, LocConf& conf, MainConf& main)

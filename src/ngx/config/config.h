@@ -11,6 +11,7 @@
 #include "../../api/date.h"
 #include "../../api/limit.h"
 #include "../../api/plan.h"
+#include "../../ngx_base/exception_border.h"
 #include "../../ngx_base/ngx.h"
 #include "../../ngx_redis/node_settings.h"
 #include "../../openapi/document.h"
@@ -277,9 +278,21 @@ extern TextRule prefix_rule;
 // Setters whose errors quote the invalid value and name what is accepted.
 using Setter = char*(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept;
 Setter set_tls_flag, set_tls_text, set_text, set_time, set_size, set_choice,
-    set_petstore, set_usage, set_admin, set_status, set_health, set_guard,
-    set_redis, set_durability, set_limit_redis, set_positioned_text,
-    set_base_url, set_get_sunset, set_cors, set_plan, set_cost, set_ban,
-    set_anonymous_limit, set_key_header, set_allow_plans;
+    set_guard, set_positioned_text;
+
+// The same for setter(), which catches what they throw.
+using LocSetter = char*(ngx_conf_t* cf, LocConf& loc);
+LocSetter set_petstore, set_usage, set_admin, set_status, set_health, set_redis,
+    set_durability, set_limit_redis, set_base_url, set_get_sunset, set_cors,
+    set_cost, set_ban, set_anonymous_limit, set_key_header, set_allow_plans;
+char* set_plan(ngx_conf_t* cf, MainConf& main);
+
+template <auto set, typename Conf = LocConf>
+char* setter(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
+{
+    return ngx_base::guarded(cf->log, static_cast<char*>(NGX_CONF_ERROR), [&] {
+        return set(cf, *static_cast<Conf*>(conf));
+    });
+}
 
 }  // namespace petstore::ngx

@@ -36,36 +36,33 @@ bool add_origin(ngx_conf_t* cf, CorsPolicy& policy, const ngx_str_t& argument)
 
 }  // namespace
 
-char* set_cors(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
+char* set_cors(ngx_conf_t* cf, LocConf& loc)
 {
-    return conf_guarded(cf, [&]() -> char* {
-        auto& loc = *static_cast<LocConf*>(conf);
-        if (loc.cors != NGX_CONF_UNSET_PTR) {
-            return kDuplicate;
-        }
-        CorsPolicy policy;
-        policy.position = current_position(cf);
-        for (ngx_uint_t i = 1; i < cf->args->nelts; ++i) {
-            const auto text = ngx_base::view(arguments(cf)[i]);
-            if (text != "*" && text != "off") {
-                if (!add_origin(cf, policy, arguments(cf)[i])) {
-                    return kConfError;
-                }
-            } else if (cf->args->nelts > 2) {
-                return refuse(
-                    cf,
-                    "\"%V\" in \"petstore_cors\" directive cannot be combined with anything else",
-                    &arguments(cf)[i]);
-            } else if (text == "off") {
-                loc.cors = nullptr;
-                return kConfOk;
-            } else {
-                policy.any = true;
+    if (loc.cors != NGX_CONF_UNSET_PTR) {
+        return kDuplicate;
+    }
+    CorsPolicy policy;
+    policy.position = current_position(cf);
+    for (ngx_uint_t i = 1; i < cf->args->nelts; ++i) {
+        const auto text = ngx_base::view(arguments(cf)[i]);
+        if (text != "*" && text != "off") {
+            if (!add_origin(cf, policy, arguments(cf)[i])) {
+                return kConfError;
             }
+        } else if (cf->args->nelts > 2) {
+            return refuse(
+                cf,
+                "\"%V\" in \"petstore_cors\" directive cannot be combined with anything else",
+                &arguments(cf)[i]);
+        } else if (text == "off") {
+            loc.cors = nullptr;
+            return kConfOk;
+        } else {
+            policy.any = true;
         }
-        loc.cors = &main_conf(cf).cors.emplace_back(std::move(policy));
-        return kConfOk;
-    });
+    }
+    loc.cors = &main_conf(cf).cors.emplace_back(std::move(policy));
+    return kConfOk;
 }
 
 }  // namespace petstore::ngx

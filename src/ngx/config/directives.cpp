@@ -221,96 +221,86 @@ char* set_text(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept
     return kConfOk;
 }
 
-char* set_petstore(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
+char* set_petstore(ngx_conf_t* cf, LocConf& loc)
 {
-    return conf_guarded(cf, [&]() -> char* {
-        auto& loc = *static_cast<LocConf*>(conf);
-        if (loc.serves != NGX_CONF_UNSET) {
-            return kDuplicate;
-        }
-        if (loc.own_handler != nullptr) {
-            return refuse_second_handler(cf);
-        }
-        loc.serves = 1;
-        loc.position = current_position(cf);
-        if (cf->args->nelts == 2) {
-            const ngx_str_t& path = arguments(cf)[1];
-            if (!is_base_path(ngx_base::view(path))) {
-                return refuse_value(
-                    cf, path,
-                    "a path that starts with \"/\" and ends with a version, such as \"/v1\" or \"/store/v1\", without \"//\", \"/.\" and characters to be escaped");
-            }
-            loc.base_path = path;
-        }
-        auto& core = core_loc_conf(cf);
-        if (core.handler != nullptr) {
-            ngx_conf_log_error(
-                NGX_LOG_WARN, cf, 0,
-                "\"petstore\" overrides an earlier directive, such as \"proxy_pass\"");
-        }
-        core.handler = content_handler;
-        main_conf(cf).served.push_back({loc.position, &core, &loc});
-        return kConfOk;
-    });
-}
-
-char* set_usage(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
-{
-    return conf_guarded(cf, [&]() -> char* {
-        auto& loc = *static_cast<LocConf*>(conf);
-        char* const result = set_own_handler(cf, loc, usage_handler);
-        if (result == kConfOk) {
-            main_conf(cf).usages.push_back(
-                {loc.position, &core_loc_conf(cf), &loc, server_of(cf)});
-        }
-        return result;
-    });
-}
-
-char* set_admin(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
-{
-    return conf_guarded(cf, [&]() -> char* {
-        auto& loc = *static_cast<LocConf*>(conf);
-        auto& core = core_loc_conf(cf);
-        if (!is_plain(core) || core.exact_match) {
-            return refuse(
-                cf,
-                "\"petstore_admin\" must be in a location with a plain prefix, such as \"/admin/v1/\"");
-        }
-        ngx_str_t path = cf->args->nelts == 2 ? arguments(cf)[1] : core.name;
-        if (cf->args->nelts == 1 && path.len != 0
-            && path.data[path.len - 1] == '/') {
-            --path.len;
-        }
-        if (!is_admin_path(ngx_base::view(path))) {
+    if (loc.serves != NGX_CONF_UNSET) {
+        return kDuplicate;
+    }
+    if (loc.own_handler != nullptr) {
+        return refuse_second_handler(cf);
+    }
+    loc.serves = 1;
+    loc.position = current_position(cf);
+    if (cf->args->nelts == 2) {
+        const ngx_str_t& path = arguments(cf)[1];
+        if (!is_base_path(ngx_base::view(path))) {
             return refuse_value(
                 cf, path,
-                "a path that starts with \"/\" and does not end with it, such as \"/admin/v1\", without \"//\", \"/.\" and characters to be escaped");
+                "a path that starts with \"/\" and ends with a version, such as \"/v1\" or \"/store/v1\", without \"//\", \"/.\" and characters to be escaped");
         }
-        char* const result = set_own_handler(cf, loc, admin_handler);
-        if (result == kConfOk) {
-            loc.admin_path = path;
-            main_conf(cf).admin_locations.push_back(
-                {loc.position, &core, &loc, server_of(cf)});
-        }
-        return result;
-    });
+        loc.base_path = path;
+    }
+    auto& core = core_loc_conf(cf);
+    if (core.handler != nullptr) {
+        ngx_conf_log_error(
+            NGX_LOG_WARN, cf, 0,
+            "\"petstore\" overrides an earlier directive, such as \"proxy_pass\"");
+    }
+    core.handler = content_handler;
+    main_conf(cf).served.push_back({loc.position, &core, &loc});
+    return kConfOk;
 }
 
-char* set_status(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
+char* set_usage(ngx_conf_t* cf, LocConf& loc)
 {
-    return set_own_handler(cf, *static_cast<LocConf*>(conf), status_handler);
+    char* const result = set_own_handler(cf, loc, usage_handler);
+    if (result == kConfOk) {
+        main_conf(cf).usages.push_back(
+            {loc.position, &core_loc_conf(cf), &loc, server_of(cf)});
+    }
+    return result;
 }
 
-char* set_health(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
+char* set_admin(ngx_conf_t* cf, LocConf& loc)
+{
+    auto& core = core_loc_conf(cf);
+    if (!is_plain(core) || core.exact_match) {
+        return refuse(
+            cf,
+            "\"petstore_admin\" must be in a location with a plain prefix, such as \"/admin/v1/\"");
+    }
+    ngx_str_t path = cf->args->nelts == 2 ? arguments(cf)[1] : core.name;
+    if (cf->args->nelts == 1 && path.len != 0
+        && path.data[path.len - 1] == '/') {
+        --path.len;
+    }
+    if (!is_admin_path(ngx_base::view(path))) {
+        return refuse_value(
+            cf, path,
+            "a path that starts with \"/\" and does not end with it, such as \"/admin/v1\", without \"//\", \"/.\" and characters to be escaped");
+    }
+    char* const result = set_own_handler(cf, loc, admin_handler);
+    if (result == kConfOk) {
+        loc.admin_path = path;
+        main_conf(cf).admin_locations.push_back(
+            {loc.position, &core, &loc, server_of(cf)});
+    }
+    return result;
+}
+
+char* set_status(ngx_conf_t* cf, LocConf& loc)
+{
+    return set_own_handler(cf, loc, status_handler);
+}
+
+char* set_health(ngx_conf_t* cf, LocConf& loc)
 {
     const ngx_str_t& kind = arguments(cf)[1];
     const bool live = ngx_base::view(kind) == "live";
     if (!live && ngx_base::view(kind) != "ready") {
         return refuse_value(cf, kind, "\"live\" or \"ready\"");
     }
-    return set_own_handler(cf, *static_cast<LocConf*>(conf),
-                           live ? live_handler : ready_handler);
+    return set_own_handler(cf, loc, live ? live_handler : ready_handler);
 }
 
 char* set_guard(ngx_conf_t* cf, ngx_command_t* cmd, void* conf) noexcept
@@ -330,35 +320,31 @@ char* set_positioned_text(ngx_conf_t* cf, ngx_command_t* cmd,
     return kConfOk;
 }
 
-char* set_base_url(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
+char* set_base_url(ngx_conf_t* cf, LocConf& loc)
 {
-    return conf_guarded(cf, [&]() -> char* {
-        auto& loc = *static_cast<LocConf*>(conf);
-        if (loc.base_url.data != nullptr) {
-            return kDuplicate;
-        }
-        ngx_str_t url = arguments(cf)[1];
-        while (url.len != 0 && url.data[url.len - 1] == '/') {
-            --url.len;
-        }
-        if (!is_base_url(ngx_base::view(url))) {
-            const auto text = ngx_base::view(arguments(cf)[1]);
-            const auto quoted = text.find('@') == std::string_view::npos
-                                    ? std::string(text)
-                                    : redis::redact_url(text);
-            return refuse(
-                cf,
-                "invalid value \"%s\" in \"petstore_base_url\" directive, it must be an absolute http or https URL without user, query, variables and characters to be escaped",
-                quoted.c_str());
-        }
-        loc.base_url = url;
-        return kConfOk;
-    });
+    if (loc.base_url.data != nullptr) {
+        return kDuplicate;
+    }
+    ngx_str_t url = arguments(cf)[1];
+    while (url.len != 0 && url.data[url.len - 1] == '/') {
+        --url.len;
+    }
+    if (!is_base_url(ngx_base::view(url))) {
+        const auto text = ngx_base::view(arguments(cf)[1]);
+        const auto quoted = text.find('@') == std::string_view::npos
+                                ? std::string(text)
+                                : redis::redact_url(text);
+        return refuse(
+            cf,
+            "invalid value \"%s\" in \"petstore_base_url\" directive, it must be an absolute http or https URL without user, query, variables and characters to be escaped",
+            quoted.c_str());
+    }
+    loc.base_url = url;
+    return kConfOk;
 }
 
-char* set_get_sunset(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
+char* set_get_sunset(ngx_conf_t* cf, LocConf& loc)
 {
-    auto& loc = *static_cast<LocConf*>(conf);
     if (loc.get_sunset != NGX_CONF_UNSET) {
         return kDuplicate;
     }

@@ -55,108 +55,100 @@ void merge_limits(const LocConf& prev, LocConf& conf, MainConf& main) noexcept
     conf.service.enforce_address_limit = conf.anonymous_enforce != 0;
 }
 
-char* set_plan(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
+char* set_plan(ngx_conf_t* cf, MainConf& main)
 {
-    return conf_guarded(cf, [&]() -> char* {
-        auto& main = *static_cast<MainConf*>(conf);
-        const ngx_str_t& name = arguments(cf)[1];
-        // Metrics name the plans "unknown" that no host's configuration has.
-        if (!api::may_name_plan(ngx_base::view(name))
-            || ngx_base::view(name) == "unknown") {
-            return refuse(
-                cf,
-                "invalid plan \"%V\" in \"petstore_plan\" directive, it must be 1 to 32 lower-case letters, digits, \"-\" or \"_\", and none of \"none\", \"all\" and \"unknown\"",
-                &name);
-        }
-        Parameters::Value minute;
-        Parameters::Value day;
-        Parameters::Value month;
-        const bool taken = Parameters(cf).each(
-            2, "\"minute=N\", \"day=N\" or \"month=N\"",
-            [&](Parameters& parameters) {
-                parameters.number("minute", api::kMaxLimit, minute);
-                parameters.number("day", api::kMaxLimit, day);
-                parameters.number("month", api::kMaxLimit, month);
-            });
-        if (!taken) {
-            return kConfError;
-        }
-        if (!minute || !day) {
-            return refuse(
-                cf, "plan \"%V\" in \"petstore_plan\" directive lacks \"%s=N\"",
-                &name, minute ? "day" : "minute");
-        }
-        const auto warn_if_above = [&](const char* window, std::int64_t limit,
-                                       const char* longer, std::int64_t most) {
-            if (limit > most) {
-                ngx_conf_log_error(
-                    NGX_LOG_WARN, cf, 0,
-                    "the %s limit %L of plan \"%V\" exceeds its %s limit %L",
-                    window, limit, &name, longer, most);
-            }
-        };
-        warn_if_above("minute", *minute, "day", *day);
-        warn_if_above("day", *day, "month", month.value_or(*day));
-        SourcePosition& position =
-            main.plan_positions[std::string(ngx_base::view(name))];
-        if (position.known()) {
+    const ngx_str_t& name = arguments(cf)[1];
+    // Metrics name the plans "unknown" that no host's configuration has.
+    if (!api::may_name_plan(ngx_base::view(name))
+        || ngx_base::view(name) == "unknown") {
+        return refuse(
+            cf,
+            "invalid plan \"%V\" in \"petstore_plan\" directive, it must be 1 to 32 lower-case letters, digits, \"-\" or \"_\", and none of \"none\", \"all\" and \"unknown\"",
+            &name);
+    }
+    Parameters::Value minute;
+    Parameters::Value day;
+    Parameters::Value month;
+    const bool taken = Parameters(cf).each(
+        2, "\"minute=N\", \"day=N\" or \"month=N\"",
+        [&](Parameters& parameters) {
+            parameters.number("minute", api::kMaxLimit, minute);
+            parameters.number("day", api::kMaxLimit, day);
+            parameters.number("month", api::kMaxLimit, month);
+        });
+    if (!taken) {
+        return kConfError;
+    }
+    if (!minute || !day) {
+        return refuse(
+            cf, "plan \"%V\" in \"petstore_plan\" directive lacks \"%s=N\"",
+            &name, minute ? "day" : "minute");
+    }
+    const auto warn_if_above = [&](const char* window, std::int64_t limit,
+                                   const char* longer, std::int64_t most) {
+        if (limit > most) {
             ngx_conf_log_error(
                 NGX_LOG_WARN, cf, 0,
-                "plan \"%V\" replaces the one of that name in %V:%ui", &name,
-                &position.file, position.line);
+                "the %s limit %L of plan \"%V\" exceeds its %s limit %L",
+                window, limit, &name, longer, most);
         }
-        position = current_position(cf);
-        main.plans.set(std::string(ngx_base::view(name)),
-                       {*minute, *day, month.value_or(0)});
-        return kConfOk;
-    });
+    };
+    warn_if_above("minute", *minute, "day", *day);
+    warn_if_above("day", *day, "month", month.value_or(*day));
+    SourcePosition& position =
+        main.plan_positions[std::string(ngx_base::view(name))];
+    if (position.known()) {
+        ngx_conf_log_error(
+            NGX_LOG_WARN, cf, 0,
+            "plan \"%V\" replaces the one of that name in %V:%ui", &name,
+            &position.file, position.line);
+    }
+    position = current_position(cf);
+    main.plans.set(std::string(ngx_base::view(name)),
+                   {*minute, *day, month.value_or(0)});
+    return kConfOk;
 }
 
-char* set_ban(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
+char* set_ban(ngx_conf_t* cf, LocConf& loc)
 {
-    return conf_guarded(cf, [&]() -> char* {
-        auto& loc = *static_cast<LocConf*>(conf);
-        if (loc.ban) {
-            return kDuplicate;
-        }
-        api::BanPolicy& ban = loc.ban.emplace();
-        ban.enabled =
-            cf->args->nelts != 2 || ngx_base::view(arguments(cf)[1]) != "off";
-        Parameters::Value threshold;
-        Parameters::Value window;
-        Parameters::Value duration;
-        Parameters::Value max;
-        if (ban.enabled
-            && !Parameters(cf).each(
-                1,
-                "\"off\" alone, \"threshold=N\", \"window=TIME\", \"duration=TIME\" or \"max=TIME\"",
-                [&](Parameters& parameters) {
-                    parameters.number("threshold", api::kMaxLimit, threshold);
-                    parameters.seconds("window", window);
-                    parameters.seconds("duration", duration);
-                    parameters.seconds("max", max);
-                })) {
-            return kConfError;
-        }
-        // A directive is a complete policy: omitted parameters are not
-        // inherited.
-        ban.threshold = threshold.value_or(ban.threshold);
-        ban.window = window.value_or(ban.window);
-        ban.duration = duration.value_or(ban.duration);
-        ban.max = max.value_or(std::max(ban.max, ban.duration));
-        if (ban.max < ban.duration) {
-            return refuse(
-                cf,
-                "\"max\" of %Ls in \"petstore_ban\" directive is less than \"duration\", which is %Ls",
-                ban.max, ban.duration);
-        }
-        return kConfOk;
-    });
+    if (loc.ban) {
+        return kDuplicate;
+    }
+    api::BanPolicy& ban = loc.ban.emplace();
+    ban.enabled =
+        cf->args->nelts != 2 || ngx_base::view(arguments(cf)[1]) != "off";
+    Parameters::Value threshold;
+    Parameters::Value window;
+    Parameters::Value duration;
+    Parameters::Value max;
+    if (ban.enabled
+        && !Parameters(cf).each(
+            1,
+            "\"off\" alone, \"threshold=N\", \"window=TIME\", \"duration=TIME\" or \"max=TIME\"",
+            [&](Parameters& parameters) {
+                parameters.number("threshold", api::kMaxLimit, threshold);
+                parameters.seconds("window", window);
+                parameters.seconds("duration", duration);
+                parameters.seconds("max", max);
+            })) {
+        return kConfError;
+    }
+    // A directive is a complete policy: omitted parameters are not inherited.
+    ban.threshold = threshold.value_or(ban.threshold);
+    ban.window = window.value_or(ban.window);
+    ban.duration = duration.value_or(ban.duration);
+    ban.max = max.value_or(std::max(ban.max, ban.duration));
+    if (ban.max < ban.duration) {
+        return refuse(
+            cf,
+            "\"max\" of %Ls in \"petstore_ban\" directive is less than \"duration\", which is %Ls",
+            ban.max, ban.duration);
+    }
+    return kConfOk;
 }
 
-char* set_cost(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
+char* set_cost(ngx_conf_t* cf, LocConf& loc)
 {
-    auto& loc = *static_cast<LocConf*>(conf);
     if (loc.cost != NGX_CONF_UNSET) {
         return kDuplicate;
     }
@@ -177,9 +169,8 @@ char* set_cost(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
     return kConfOk;
 }
 
-char* set_anonymous_limit(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
+char* set_anonymous_limit(ngx_conf_t* cf, LocConf& loc)
 {
-    auto& loc = *static_cast<LocConf*>(conf);
     if (loc.anonymous_limit != NGX_CONF_UNSET) {
         return kDuplicate;
     }

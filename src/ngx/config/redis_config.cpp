@@ -298,60 +298,53 @@ namespace {
 
 char* set_deployment(ngx_conf_t* cf,
                      std::shared_ptr<const redis::Deployment>& deployment,
-                     SourcePosition& position) noexcept
+                     SourcePosition& position)
 {
-    return conf_guarded(cf, [&]() -> char* {
-        if (deployment) {
-            return kDuplicate;
-        }
-        auto parsed = parse_arguments(cf);
-        if (!parsed) {
-            return kConfError;
-        }
-        deployment = std::move(parsed);
-        position = current_position(cf);
-        return kConfOk;
-    });
+    if (deployment) {
+        return kDuplicate;
+    }
+    auto parsed = parse_arguments(cf);
+    if (!parsed) {
+        return kConfError;
+    }
+    deployment = std::move(parsed);
+    position = current_position(cf);
+    return kConfOk;
 }
 
 }  // namespace
 
-char* set_redis(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
+char* set_redis(ngx_conf_t* cf, LocConf& loc)
 {
-    auto& loc = *static_cast<LocConf*>(conf);
     return set_deployment(cf, loc.redis, loc.redis_position);
 }
 
-char* set_limit_redis(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
+char* set_limit_redis(ngx_conf_t* cf, LocConf& loc)
 {
-    auto& loc = *static_cast<LocConf*>(conf);
     return set_deployment(cf, loc.limit_redis, loc.limit_redis_position);
 }
 
-char* set_durability(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept
+char* set_durability(ngx_conf_t* cf, LocConf& loc)
 {
-    return conf_guarded(cf, [&]() -> char* {
-        auto& loc = *static_cast<LocConf*>(conf);
-        if (loc.durability) {
-            return kDuplicate;
-        }
-        if (cf->args->nelts == 2 && ngx_base::view(arguments(cf)[1]) == "off") {
-            loc.durability.emplace();
-            return kConfOk;
-        }
-        Parameters::Value replicas;
-        bool fsync = false;
-        if (!Parameters(cf).each(
-                1, "\"off\" alone, \"replicas=N\" or \"fsync\"",
-                [&](Parameters& parameters) {
-                    parameters.number("replicas", kMostReplicas, replicas);
-                    parameters.flag("fsync", fsync);
-                })) {
-            return kConfError;
-        }
-        loc.durability = {replicas.value_or(0), fsync};
+    if (loc.durability) {
+        return kDuplicate;
+    }
+    if (cf->args->nelts == 2 && ngx_base::view(arguments(cf)[1]) == "off") {
+        loc.durability.emplace();
         return kConfOk;
-    });
+    }
+    Parameters::Value replicas;
+    bool fsync = false;
+    const auto take = [&](Parameters& parameters) {
+        parameters.number("replicas", kMostReplicas, replicas);
+        parameters.flag("fsync", fsync);
+    };
+    if (!Parameters(cf).each(1, "\"off\" alone, \"replicas=N\" or \"fsync\"",
+                             take)) {
+        return kConfError;
+    }
+    loc.durability = {replicas.value_or(0), fsync};
+    return kConfOk;
 }
 
 }  // namespace petstore::ngx
