@@ -6,45 +6,16 @@
 namespace petstore::api {
 namespace {
 
-// By Operation.
-constexpr std::string_view kOperationNames[] = {
-    "-",
-    "listPets",
-    "createPet",
-    "getPet",
-    "listAccounts",
-    "createAccount",
-    "getAccount",
-    "updateAccount",
-    "deleteAccount",
-    "unbanAccount",
-    "resetAccount",
-    "getAccountUsage",
-    "listUsage",
-    "listKeys",
-    "createKey",
-    "getKey",
-    "updateKey",
-    "deleteKey",
-    "rotateKey",
-    "listPlans",
-    "putPlan",
-    "deletePlan",
-    "getUsage",
-};
-static_assert(std::size(kOperationNames)
-              == static_cast<std::size_t>(Operation::get_usage) + 1);
-
-// The star of a path stands for an id. GET includes HEAD. The OpenAPI document
-// has no operation.
-struct RouteRow {
+// The star of a path stands for an id. GET includes HEAD.
+struct OperationRow {
+    std::string_view name;
     Method method;
-    std::string_view path;
-    Operation operation;
+    std::string_view path;   // empty: that of a directive
     std::string_view allow;  // the same in all rows of a path
 };
 
 using Op = Operation;
+constexpr std::string_view kDocument = "/openapi.json";
 constexpr std::string_view kGet = "GET, HEAD, OPTIONS";
 constexpr std::string_view kGetPost = "GET, HEAD, POST, OPTIONS";
 constexpr std::string_view kGetPatchDelete =
@@ -52,34 +23,39 @@ constexpr std::string_view kGetPatchDelete =
 constexpr std::string_view kPost = "POST, OPTIONS";
 constexpr std::string_view kPutDelete = "PUT, DELETE, OPTIONS";
 
-constexpr RouteRow kPetRoutes[] = {
-    {Method::get, "/pets/*", Op::get_pet, kGet},
-    {Method::get, "/pets", Op::list_pets, kGetPost},
-    {Method::post, "/pets", Op::create_pet, kGetPost},
-    {Method::get, "/openapi.json", Op::none, kGet},
+// By Operation.
+constexpr OperationRow kOperations[] = {
+    {"-", Method::other, "", ""},
+    {"getPet", Method::get, "/pets/*", kGet},
+    {"listPets", Method::get, "/pets", kGetPost},
+    {"createPet", Method::post, "/pets", kGetPost},
+    {"listAccounts", Method::get, "/accounts", kGetPost},
+    {"createAccount", Method::post, "/accounts", kGetPost},
+    {"getAccount", Method::get, "/accounts/*", kGetPatchDelete},
+    {"updateAccount", Method::patch, "/accounts/*", kGetPatchDelete},
+    {"deleteAccount", Method::del, "/accounts/*", kGetPatchDelete},
+    {"unbanAccount", Method::post, "/accounts/*/unban", kPost},
+    {"resetAccount", Method::post, "/accounts/*/reset", kPost},
+    {"getAccountUsage", Method::get, "/accounts/*/usage", kGet},
+    {"listUsage", Method::get, "/usage", kGet},
+    {"listKeys", Method::get, "/keys", kGetPost},
+    {"createKey", Method::post, "/keys", kGetPost},
+    {"getKey", Method::get, "/keys/*", kGetPatchDelete},
+    {"updateKey", Method::patch, "/keys/*", kGetPatchDelete},
+    {"deleteKey", Method::del, "/keys/*", kGetPatchDelete},
+    {"rotateKey", Method::post, "/keys/*/rotate", kPost},
+    {"listPlans", Method::get, "/plans", kGet},
+    {"putPlan", Method::put, "/plans/*", kPutDelete},
+    {"deletePlan", Method::del, "/plans/*", kPutDelete},
+    {"getUsage", Method::get, "", kGet},
 };
 
-constexpr RouteRow kAdminRoutes[] = {
-    {Method::get, "/accounts", Op::list_accounts, kGetPost},
-    {Method::post, "/accounts", Op::create_account, kGetPost},
-    {Method::get, "/accounts/*", Op::get_account, kGetPatchDelete},
-    {Method::patch, "/accounts/*", Op::update_account, kGetPatchDelete},
-    {Method::del, "/accounts/*", Op::delete_account, kGetPatchDelete},
-    {Method::post, "/accounts/*/unban", Op::unban_account, kPost},
-    {Method::post, "/accounts/*/reset", Op::reset_account, kPost},
-    {Method::get, "/accounts/*/usage", Op::get_account_usage, kGet},
-    {Method::get, "/usage", Op::list_usage, kGet},
-    {Method::get, "/keys", Op::list_keys, kGetPost},
-    {Method::post, "/keys", Op::create_key, kGetPost},
-    {Method::get, "/keys/*", Op::get_key, kGetPatchDelete},
-    {Method::patch, "/keys/*", Op::update_key, kGetPatchDelete},
-    {Method::del, "/keys/*", Op::delete_key, kGetPatchDelete},
-    {Method::post, "/keys/*/rotate", Op::rotate_key, kPost},
-    {Method::get, "/plans", Op::list_plans, kGet},
-    {Method::put, "/plans/*", Op::put_plan, kPutDelete},
-    {Method::del, "/plans/*", Op::delete_plan, kPutDelete},
-    {Method::get, "/openapi.json", Op::none, kGet},
-};
+constexpr std::size_t index_of(Operation operation) noexcept
+{
+    return static_cast<std::size_t>(operation);
+}
+
+static_assert(std::size(kOperations) == index_of(Op::get_usage) + 1);
 
 // An id is one part of a path.
 bool matches(std::string_view path, std::string_view pattern,
@@ -98,23 +74,26 @@ bool matches(std::string_view path, std::string_view pattern,
     return !id.empty() && path.substr(id.size()) == pattern.substr(star + 1);
 }
 
-template <std::size_t Size>
-Route find_route(const RouteRow (&rows)[Size], Method method,
+// Among the operations from `first` to `last`.
+Route find_route(Operation first, Operation last, Method method,
                  std::string_view path, std::string_view base_path) noexcept
 {
     if (path.substr(0, base_path.size()) != base_path) {
         return {};
     }
     path.remove_prefix(base_path.size());
+    if (path == kDocument) {
+        return {Op::none, true, {}, kGet};
+    }
     method = is_get_or_head(method) ? Method::get : method;
     Route result;
     std::string_view id;
-    for (const RouteRow& row : rows) {
+    for (std::size_t i = index_of(first); i <= index_of(last); ++i) {
+        const OperationRow& row = kOperations[i];
         if (matches(path, row.path, id)) {
-            const bool is_document = row.operation == Op::none;
-            result = {Op::none, is_document, id, row.allow};
+            result = {Op::none, false, id, row.allow};
             if (row.method == method) {
-                result.operation = row.operation;
+                result.operation = static_cast<Operation>(i);
                 break;
             }
         }
@@ -126,13 +105,13 @@ Route find_route(const RouteRow (&rows)[Size], Method method,
 
 std::string_view to_string(Operation operation) noexcept
 {
-    return kOperationNames[static_cast<std::size_t>(operation)];
+    return kOperations[index_of(operation)].name;
 }
 
 Operation operation_named(std::string_view name) noexcept
 {
-    std::size_t found = std::size(kOperationNames) - 1;
-    while (found > 0 && kOperationNames[found] != name) {
+    std::size_t found = std::size(kOperations) - 1;
+    while (found > 0 && kOperations[found].name != name) {
         --found;
     }
     return static_cast<Operation>(found);
@@ -141,13 +120,14 @@ Operation operation_named(std::string_view name) noexcept
 Route route(Method method, std::string_view path,
             std::string_view base_path) noexcept
 {
-    return find_route(kPetRoutes, method, path, base_path);
+    return find_route(Op::get_pet, Op::create_pet, method, path, base_path);
 }
 
 Route admin_route(Method method, std::string_view path,
                   std::string_view base_path) noexcept
 {
-    return find_route(kAdminRoutes, method, path, base_path);
+    return find_route(Op::list_accounts, Op::delete_plan, method, path,
+                      base_path);
 }
 
 bool is_get_or_head(Method method) noexcept
@@ -157,39 +137,13 @@ bool is_get_or_head(Method method) noexcept
 
 bool is_get(Operation operation) noexcept
 {
-    switch (operation) {
-    case Operation::list_pets:
-    case Operation::get_pet:
-    case Operation::list_accounts:
-    case Operation::get_account:
-    case Operation::get_account_usage:
-    case Operation::list_usage:
-    case Operation::list_keys:
-    case Operation::get_key:
-    case Operation::list_plans:
-    case Operation::get_usage:
-        return true;
-    default:
-        return false;
-    }
+    return kOperations[index_of(operation)].method == Method::get;
 }
 
 bool is_read(Method method) noexcept
 {
-    switch (method) {
-    case Method::get:
-    case Method::head:
-    case Method::options:
-    case Method::trace:
-        return true;
-    case Method::post:
-    case Method::put:
-    case Method::patch:
-    case Method::del:
-    case Method::other:
-        break;
-    }
-    return false;
+    return is_get_or_head(method) || method == Method::options
+           || method == Method::trace;
 }
 
 }  // namespace petstore::api

@@ -6,9 +6,9 @@ namespace petstore::api {
 
 enum class Operation {
     none,
+    get_pet,
     list_pets,
     create_pet,
-    get_pet,
     // of the admin API
     list_accounts,
     create_account,
