@@ -3,12 +3,45 @@
 #include <optional>
 #include <vector>
 
+#include "../store/pets/version.h"
 #include "../store/storage.h"
-#include "admission_handler.h"
 #include "authentication.h"
 #include "await.h"
+#include "request_task.h"
 
 namespace petstore::service {
+
+// Callbacks of Admission, in order. Implemented by ApiRequest, which forwards
+// them to its operation, and by GuardRequest.
+class AdmissionHandler {
+public:
+    virtual ~AdmissionHandler() = default;
+
+    // The key is valid and the limiter is about to be asked: determines what
+    // will be read. Must not end the request.
+    virtual void prepare() {}
+
+    // After prepare(): whether the request needs the catalogue's version, which
+    // the limiter's reply then brings along.
+    virtual bool needs_version() const noexcept { return false; }
+
+    // The limiter's command was sent; reads sent now are executed after it, in
+    // the same round trip. May be skipped.
+    virtual void on_limit_sent() {}
+
+    // Data read after that command are at least as new as `version`.
+    virtual void on_limit_decided(const store::Version& version)
+    {
+        static_cast<void>(version);
+    }
+
+    // Called once. An operation's key has the scope for it.
+    virtual void on_admitted() = 0;
+
+    // After Admission::confirm_key(): the key is still usable, and for an
+    // operation has its scope.
+    virtual void on_key_confirmed() {}
+};
 
 // Admits or refuses a request: key → expiry → plans → limits → rate headers. A
 // refused request is answered here; its handler is not called.
@@ -86,6 +119,32 @@ private:
     store::Monotonic sent_ = 0;  // when the limiter was asked
     std::vector<Admission*> followers_;  // subrequests that share the decision
     std::optional<store::Version> version_;
+};
+
+// A task that starts with admission.
+class AdmittedTask : public RequestTask, protected AdmissionHandler {
+public:
+    void abandon() noexcept final
+    {
+        admission_.abandon();
+        RequestTask::abandon();
+    }
+
+    // See Admission::confirm_key().
+    void confirm_key() { admission_.confirm_key(); }
+
+    const Admission& admission() const noexcept { return admission_; }
+
+protected:
+    explicit AdmittedTask(const RequestTask::Context& context) noexcept
+        : RequestTask(context), admission_(*this, *this)
+    {}
+    ~AdmittedTask() override = default;
+
+    void ask_for_admission() { admission_.run(); }
+
+private:
+    Admission admission_;
 };
 
 }  // namespace petstore::service

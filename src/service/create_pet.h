@@ -8,7 +8,6 @@
 #include "api_request.h"
 #include "await.h"
 #include "body_source.h"
-#include "operation.h"
 
 namespace petstore::service {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "admitted_task.h"
+#include "admission.h"
 
 namespace petstore::service {
 

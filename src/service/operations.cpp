@@ -3,7 +3,6 @@
 #include <stdexcept>
 
 #include "create_pet.h"
-#include "operation.h"
 #include "pet_read.h"
 
 namespace petstore::service {

@@ -6,7 +6,6 @@
 #include "../store/pets/reader.h"
 #include "api_request.h"
 #include "await.h"
-#include "operation.h"
 
 namespace petstore::service {
 

@@ -10,9 +10,22 @@
 #include "request_state.h"
 #include "responder.h"
 #include "settings.h"
-#include "task_owner.h"
 
 namespace petstore::service {
+
+// Owns a task.
+class TaskOwner {
+public:
+    // Enclose the work that starts from a Redis reply rather than from nginx.
+    virtual void begin_event() noexcept = 0;
+    virtual void end_event() noexcept = 0;
+
+    // The task's request has ended and no reply is due: destroy the task.
+    virtual void release() noexcept = 0;
+
+protected:
+    ~TaskOwner() = default;
+};
 
 // A request in the service. Pending commands point to its task, never to the
 // request, which may end at any time. The task is released once the request has

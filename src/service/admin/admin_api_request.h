@@ -1,7 +1,7 @@
 #pragma once
 
 #include "../../api/router.h"
-#include "../admitted_task.h"
+#include "../admission.h"
 #include "../body_source.h"
 #include "admin_call.h"
 

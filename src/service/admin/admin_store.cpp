@@ -1,4 +1,4 @@
-#include "pauses.h"
+#include "admin_store.h"
 
 #include <coroutine>
 #include <utility>
