@@ -141,7 +141,7 @@ void Admission::take_answer(const store::LimitAnswer& answer)
         }
         return;
     }
-    storage.log.unexpected_limiter_reply();
+    storage.log.report(store::Event::unexpected_limiter_reply);
     task_.refuse(store::not_counted().error);
 }
 

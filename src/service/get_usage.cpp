@@ -75,7 +75,7 @@ void GetUsage::take_usage(const store::SharedUsage& usage)
         if (authentication_.may_renew()) {
             return authentication_.renew(usage->epoch);
         }
-        storage().log.unexpected_limiter_reply();
+        storage().log.report(store::Event::unexpected_limiter_reply);
         return refuse(store::not_counted().error);
     }
     const auto& key = authentication_.key();

@@ -33,7 +33,7 @@ bool RequestTask::may_wait()
     if (context_.storage.waiting_requests < kMaxWaiting) {
         return true;
     }
-    context_.storage.log.request_refused();
+    context_.storage.log.report(store::Event::request_refused);
     refuse(store::unavailable().error);
     return false;
 }

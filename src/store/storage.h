@@ -26,15 +26,7 @@
 namespace petstore::store {
 
 // Receives the storage's reports for the operator.
-class StorageLog : public KeyLog,
-                   public PlanLog,
-                   public BanLog,
-                   public LimitLog,
-                   public CreateLog {
-public:
-    // A request was refused because too many wait for Redis.
-    virtual void request_refused() noexcept = 0;
-
+class StorageLog : public KeyLog, public BanLog {
 protected:
     ~StorageLog() = default;
 };

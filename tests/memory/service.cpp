@@ -23,12 +23,11 @@ struct SilentLog final : store::StorageLog {
     void damaged(std::string_view) noexcept override { ++damages; }
     void unknown_plan(std::string_view, std::string_view) noexcept override {}
     void not_upgraded(std::string_view) noexcept override {}
-    void lookup_refused() noexcept override {}
-    void plans_forbidden() noexcept override {}
-    void unexpected_limiter_reply() noexcept override { ++damages; }
-    void catalogue_full() noexcept override {}
-    void limits_elsewhere() noexcept override { ++damages; }
-    void request_refused() noexcept override {}
+    void report(store::Event event) noexcept override
+    {
+        damages += event == store::Event::unexpected_limiter_reply
+                   || event == store::Event::limits_elsewhere;
+    }
     void account_banned(const store::Account&,
                         const store::AccountStatus&) noexcept override
     {}

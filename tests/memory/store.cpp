@@ -29,7 +29,7 @@ struct SilentLog final : store::KeyLog {
     void damaged(std::string_view) noexcept override {}
     void unknown_plan(std::string_view, std::string_view) noexcept override {}
     void not_upgraded(std::string_view) noexcept override {}
-    void lookup_refused() noexcept override {}
+    void report(store::Event) noexcept override {}
 };
 
 struct KeyWaiter final : store::Waiter<store::Ref<store::CachedKey>> {
@@ -131,11 +131,6 @@ struct UnknownKeys {
 
 // --- limits -----------------------------------------------------------------
 
-struct SilentLimitLog final : store::LimitLog {
-    void unexpected_limiter_reply() noexcept override {}
-    void limits_elsewhere() noexcept override {}
-};
-
 struct LimitWaiter final : store::LimitObserver,
                            store::Waiter<store::LimitAnswer> {
     store::LimitQueue::Asker asker() { return {*this, *this}; }
@@ -211,8 +206,7 @@ struct Limits {
     store::KeyCache cache{1 << 20};
     Wire wire;
     SilentLog log;
-    SilentLimitLog limit_log;
-    store::LimitQueue queue{wire, wire, limiter, log, limit_log};
+    store::LimitQueue queue{wire, wire, limiter, log, log};
     const store::Ref<store::CachedKey> first = make_key("a");
     const store::Ref<store::CachedKey> second = make_key("a");
     const store::Ref<store::CachedKey> other = make_key("b");

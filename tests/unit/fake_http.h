@@ -55,12 +55,10 @@ struct FakeStorageLog final : petstore::store::StorageLog {
     {
         accounts_without_record.emplace_back(account);
     }
-    void lookup_refused() noexcept override { ++refused_lookups; }
-    void plans_forbidden() noexcept override { ++forbidden_plans; }
-    void unexpected_limiter_reply() noexcept override { ++unexpected_replies; }
-    void catalogue_full() noexcept override { ++full_reports; }
-    void limits_elsewhere() noexcept override { ++moved_limits; }
-    void request_refused() noexcept override { ++refused_requests; }
+    void report(petstore::store::Event event) noexcept override
+    {
+        ++events[event];
+    }
     void account_banned(
         const petstore::store::Account& account,
         const petstore::store::AccountStatus& /*status*/) noexcept override
@@ -71,12 +69,7 @@ struct FakeStorageLog final : petstore::store::StorageLog {
     std::vector<std::string> damaged_keys;
     std::vector<std::string> unknown_plans;
     std::vector<std::string> accounts_without_record;
-    int refused_lookups = 0;
-    int forbidden_plans = 0;
-    int unexpected_replies = 0;
-    int full_reports = 0;
-    int moved_limits = 0;
-    int refused_requests = 0;
+    std::map<petstore::store::Event, int> events;
     std::vector<std::string> banned_accounts;
 };
 

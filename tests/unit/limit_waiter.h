@@ -53,9 +53,13 @@ struct Waiter final : petstore::store::LimitObserver,
     std::optional<petstore::store::Failure> failure;
 };
 
-struct RecordedLimitLog final : petstore::store::LimitLog {
-    void unexpected_limiter_reply() noexcept override { ++unexpected; }
-    void limits_elsewhere() noexcept override { ++elsewhere; }
+struct RecordedLimitLog final : petstore::store::EventLog {
+    void report(petstore::store::Event event) noexcept override
+    {
+        using petstore::store::Event;
+        unexpected += event == Event::unexpected_limiter_reply;
+        elsewhere += event == Event::limits_elsewhere;
+    }
 
     int unexpected = 0;
     int elsewhere = 0;

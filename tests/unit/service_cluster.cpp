@@ -83,7 +83,7 @@ TEST_CASE("cluster: accounts that were moved away are not charged", "[service]")
     f.reply_unplaced();
     f.reply("GET", bulk("elsewhere x"));
     CHECK(f.client.status == 503);
-    CHECK(f.worker.log.moved_limits == 1);
+    CHECK(f.worker.log.events[store::Event::limits_elsewhere] == 1);
     CHECK(f.link.commands.empty());
 }
 
@@ -141,5 +141,5 @@ TEST_CASE("cluster: a nonsensical reply is not requested forever", "[service]")
     f.reply_unplaced();
     CHECK(f.link.commands.empty());
     CHECK(f.client.status == 503);
-    CHECK(f.worker.log.unexpected_replies == 1);
+    CHECK(f.worker.log.events[store::Event::unexpected_limiter_reply] == 1);
 }

@@ -622,7 +622,7 @@ TEST_CASE("a create in a full catalogue is refused and logged", "[service]")
     CHECK(f.client.status == 503);
     CHECK(f.client.state().error_code == "service_unavailable");
     CHECK(f.client.body.find("The catalogue is full") != std::string::npos);
-    CHECK(f.worker.log.full_reports == 1);
+    CHECK(f.worker.log.events[store::Event::catalogue_full] == 1);
     CHECK(f.worker.log.damaged_keys.empty());
     CHECK(f.client.ended());
     CHECK(f.worker.idle());

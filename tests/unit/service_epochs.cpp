@@ -146,7 +146,7 @@ TEST_CASE("a record that stays stale is given up after eight reads",
     CHECK(client.state().error_code == "service_unavailable");
     CHECK(client.state().limit_status == api::LimitStatus::unavailable);
     CHECK(client.retry_after == 1);
-    CHECK(worker.log.unexpected_replies == 1);
+    CHECK(worker.log.events[store::Event::unexpected_limiter_reply] == 1);
     CHECK(client.ended());
     CHECK(worker.idle());
 }

@@ -68,7 +68,7 @@ TEST_CASE("requests beyond those that may wait for Redis are refused at once",
     FakeClient refused(worker);
     refused.start();
     check_unavailable(refused);
-    CHECK(worker.log.refused_requests == 1);
+    CHECK(worker.log.events[store::Event::request_refused] == 1);
     CHECK(worker.storage.waiting_requests == kMost);
 
     // When one request ends, another may wait.
@@ -165,7 +165,7 @@ TEST_CASE("a request that the limiter did not decide on is refused",
     CHECK(client.rate() == Rate{60, 0, worker.now() + 1});
     CHECK(client.state().decision.stage != DecisionStage::made);
     CHECK(client.state().decision.asker == nullptr);
-    CHECK(worker.log.unexpected_replies == 0);
+    CHECK(worker.log.events[store::Event::unexpected_limiter_reply] == 0);
     // The key may be valid.
     CHECK(client.state().key.valid == worker.cached_key());
     CHECK(worker.cached_key() != nullptr);
@@ -204,7 +204,7 @@ TEST_CASE("a reply that is not the limiter's is logged and admits nobody",
     CHECK(client.body
           == R"({"code":"service_unavailable","message":"The request could )"
              R"(not be counted. Please try again later.","status":503})");
-    CHECK(worker.log.unexpected_replies == 1);
+    CHECK(worker.log.events[store::Event::unexpected_limiter_reply] == 1);
     CHECK(worker.log.damaged_keys.empty());
     CHECK(client.state().decision.stage != DecisionStage::made);
 }
@@ -221,7 +221,7 @@ TEST_CASE("a damaged account is an internal error", "[service]")
     CHECK(client.state().error_code == "internal_error");
     CHECK(client.state().limit_status == api::LimitStatus::unavailable);
     CHECK(worker.log.damaged_keys == Names{"petstore:{a1}:state"});
-    CHECK(worker.log.unexpected_replies == 0);
+    CHECK(worker.log.events[store::Event::unexpected_limiter_reply] == 0);
     CHECK(client.ended());
 }
 

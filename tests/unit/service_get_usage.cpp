@@ -203,7 +203,7 @@ TEST_CASE("usage: limits on another Redis are not shown as unused", "[service]")
     worker.reply_to("read_usage", no_counts(worker, 1));
     worker.reply_to("GET", bulk("elsewhere"));
     CHECK(client.status == 503);
-    CHECK(worker.log.moved_limits == 1);
+    CHECK(worker.log.events[store::Event::limits_elsewhere] == 1);
     CHECK(client.ended());
 }
 

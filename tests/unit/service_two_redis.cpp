@@ -483,8 +483,8 @@ TEST_CASE("two Redis: limits that were moved are not decided on", "[service]")
         limit_reply({answer(-3, bulk(""))}, stamp(f.worker.clock.host)));
     CHECK(f.client.status == 503);
     CHECK(f.client.ended());
-    CHECK(f.worker.log.moved_limits == 1);
-    CHECK(f.worker.log.unexpected_replies == 0);
+    CHECK(f.worker.log.events[store::Event::limits_elsewhere] == 1);
+    CHECK(f.worker.log.events[store::Event::unexpected_limiter_reply] == 0);
 }
 
 TEST_CASE("two Redis: a subrequest's list reads the version that it lacks",

@@ -33,8 +33,11 @@ struct Waiter final : store::Waiter<store::CreatedPet> {
     std::optional<store::Failure> failure;
 };
 
-struct Log final : store::CreateLog {
-    void catalogue_full() noexcept override { ++full; }
+struct Log final : store::EventLog {
+    void report(store::Event event) noexcept override
+    {
+        full += event == store::Event::catalogue_full;
+    }
     int full = 0;
 };
 

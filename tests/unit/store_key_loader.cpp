@@ -29,7 +29,10 @@ struct Log final : store::KeyLog {
     {
         without_record = account;
     }
-    void lookup_refused() noexcept override { ++refused; }
+    void report(store::Event event) noexcept override
+    {
+        refused += event == store::Event::lookup_refused;
+    }
 
     std::string damaged_key;
     std::string without_record;

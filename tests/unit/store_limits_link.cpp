@@ -19,14 +19,14 @@ struct SetClock final : store::Clock {
     store::Monotonic now = 1'000'000;
 };
 
-struct Reports final : store::LimitsLink::Log {
-    void foreign_limits(bool foreign) noexcept override
+struct Reports final : store::EventLog {
+    void report(store::Event event) noexcept override
     {
-        lines.emplace_back(foreign ? "foreign" : "own");
-    }
-    void limits_not_compared() noexcept override
-    {
-        lines.emplace_back("not compared");
+        lines.emplace_back(event == store::Event::foreign_limits ? "foreign"
+                           : event == store::Event::own_limits   ? "own"
+                           : event == store::Event::limits_not_compared
+                               ? "not compared"
+                               : "other");
     }
 
     std::vector<std::string> lines;

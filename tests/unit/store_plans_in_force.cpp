@@ -22,8 +22,11 @@ struct SetClock final : store::Clock {
     store::Monotonic now = 1'000'000;
 };
 
-struct PlanReports final : store::PlanLog, store::PublishLog {
-    void plans_forbidden() noexcept override { ++forbidden; }
+struct PlanReports final : store::EventLog, store::PublishLog {
+    void report(store::Event event) noexcept override
+    {
+        forbidden += event == store::Event::plans_forbidden;
+    }
     void plans_not_published(std::string_view error_code) noexcept override
     {
         refusals.emplace_back(error_code);

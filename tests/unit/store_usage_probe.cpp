@@ -10,7 +10,7 @@ using namespace petstore;
 
 namespace {
 
-struct Fixture : private store::UsageLog {
+struct Fixture : private store::EventLog {
     // Replies to whatever it sends, but otherwise to `other`, and returns how
     // much that was.
     std::size_t probe(const std::string& reply, const std::string& other = "",
@@ -24,7 +24,10 @@ struct Fixture : private store::UsageLog {
         return link.sent.size() - before;
     }
 
-    void usage_forbidden() noexcept override { ++forbidden; }
+    void report(store::Event event) noexcept override
+    {
+        forbidden += event == store::Event::usage_forbidden;
+    }
 
     FakeLink link;
     const store::Schema schema{"P"};

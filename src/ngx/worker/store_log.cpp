@@ -1,31 +1,68 @@
 #include "store_log.h"
 
+#include <iterator>
+
 #include "../../ngx_base/str.h"
 #include "../monitoring/metrics.h"
 #include "worker.h"
 
 namespace petstore::ngx {
 
+namespace {
+
+struct EventLine {
+    ngx_uint_t level;
+    bool throttled;  // to one per second: each request may report it
+    // Shows the number of reports since the last line if it has %ui.
+    const char* text;
+};
+
+// By store::Event.
+constexpr EventLine kEventLines[] = {
+    {NGX_LOG_ERR, true,
+     "petstore: the catalogue is full, creates are refused: see \"petstorectl doctor\""},
+    {NGX_LOG_WARN, true,
+     "petstore: %ui lookups of unknown keys refused: too many in progress"},
+    {NGX_LOG_WARN, true,
+     "petstore: %ui requests refused: too many waiting for Redis"},
+    {NGX_LOG_ERR, true, "petstore: unexpected reply of Redis to the limiter"},
+    {NGX_LOG_ERR, true,
+     "petstore: the counters were moved to another Redis, see \"petstore_limit_redis\""},
+    {NGX_LOG_ERR, false,
+     "petstore: the Redis of \"petstore_limit_redis\" has the limits of another store, requests are refused: see \"petstorectl doctor\""},
+    {NGX_LOG_NOTICE, false,
+     "petstore: the Redis of \"petstore_limit_redis\" has the limits of this store again"},
+    {NGX_LOG_WARN, false,
+     "petstore: the Redis user may not read the key limits-place (NOPERM): a limit Redis of another store will not be detected"},
+    {NGX_LOG_WARN, false,
+     "petstore: this user may not read the plans in Redis (NOPERM): only those of the configuration apply"},
+    {NGX_LOG_ERR, false,
+     "petstore: this user may not read and write the usage of accounts (NOPERM): without the rules of docs/redis-keys.md, among them +hincrby, +hgetall and +pexpire, requests get 503 from the next day or month in UTC"},
+};
+static_assert(std::size(kEventLines) == store::kEvents);
+
+}  // namespace
+
 // Logs at most once per second, because every request that needs the data
 // reports the damage.
 void StoreLog::damaged(std::string_view redis_key) noexcept
 {
     metrics_.damaged_data().add();
-    if (!damage_.due()) {
-        ++damages_;
+    if (!damages_.line.due()) {
+        ++damages_.count;
         return;
     }
     ngx_str_t name = ngx_base::borrow(redis_key);
-    if (damages_ == 0) {
+    if (damages_.count == 0) {
         ngx_log_error(NGX_LOG_ERR, &log_, 0,
                       "petstore: the Redis key %V is damaged", &name);
     } else {
         ngx_log_error(
             NGX_LOG_ERR, &log_, 0,
             "petstore: the Redis key %V is damaged, %ui reports of damage since the last line",
-            &name, damages_);
+            &name, damages_.count);
     }
-    damages_ = 0;
+    damages_.count = 0;
 }
 
 void StoreLog::unknown_plan(std::string_view key,
@@ -47,81 +84,21 @@ void StoreLog::not_upgraded(std::string_view account) noexcept
     }
 }
 
-void StoreLog::refuse(Refusals& refusals, const char* format) noexcept
+void StoreLog::report(store::Event event) noexcept
 {
-    ++refusals.count;
-    if (!refusals.line.due()) {
-        return;
+    if (event == store::Event::lookup_refused) {
+        servers_.catalogue.rejections.add();
+    } else if (event == store::Event::request_refused) {
+        servers_.accounts.rejections.add();
     }
-    ngx_log_error(NGX_LOG_WARN, &log_, 0, format, refusals.count);
-    refusals.count = 0;
-}
-
-// A flood of invented keys must not fill the log.
-void StoreLog::lookup_refused() noexcept
-{
-    servers_.catalogue.rejections.add();
-    refuse(
-        lookups_,
-        "petstore: %ui lookups of unknown keys refused: too many in progress");
-}
-
-void StoreLog::request_refused() noexcept
-{
-    servers_.accounts.rejections.add();
-    refuse(requests_,
-           "petstore: %ui requests refused: too many waiting for Redis");
-}
-
-void StoreLog::unexpected_limiter_reply() noexcept
-{
-    if (unexpected_.due()) {
-        ngx_log_error(NGX_LOG_ERR, &log_, 0,
-                      "petstore: unexpected reply of Redis to the limiter");
+    const auto index = static_cast<std::size_t>(event);
+    const EventLine& line = kEventLines[index];
+    Reports& reports = events_[index];
+    ++reports.count;
+    if (!line.throttled || reports.line.due()) {
+        ngx_log_error(line.level, &log_, 0, line.text, reports.count);
+        reports.count = 0;
     }
-}
-
-void StoreLog::limits_elsewhere() noexcept
-{
-    if (elsewhere_.due()) {
-        ngx_log_error(
-            NGX_LOG_ERR, &log_, 0,
-            "petstore: the counters were moved to another Redis, see \"petstore_limit_redis\"");
-    }
-}
-
-void StoreLog::foreign_limits(bool foreign) noexcept
-{
-    if (foreign) {
-        ngx_log_error(
-            NGX_LOG_ERR, &log_, 0,
-            "petstore: the Redis of \"petstore_limit_redis\" has the limits of another store, requests are refused: see \"petstorectl doctor\"");
-    } else {
-        ngx_log_error(
-            NGX_LOG_NOTICE, &log_, 0,
-            "petstore: the Redis of \"petstore_limit_redis\" has the limits of this store again");
-    }
-}
-
-void StoreLog::limits_not_compared() noexcept
-{
-    ngx_log_error(
-        NGX_LOG_WARN, &log_, 0,
-        "petstore: the Redis user may not read the key limits-place (NOPERM): a limit Redis of another store will not be detected");
-}
-
-void StoreLog::usage_forbidden() noexcept
-{
-    ngx_log_error(
-        NGX_LOG_ERR, &log_, 0,
-        "petstore: this user may not read and write the usage of accounts (NOPERM): without the rules of docs/redis-keys.md, among them +hincrby, +hgetall and +pexpire, requests get 503 from the next day or month in UTC");
-}
-
-void StoreLog::plans_forbidden() noexcept
-{
-    ngx_log_error(
-        NGX_LOG_WARN, &log_, 0,
-        "petstore: this user may not read the plans in Redis (NOPERM): only those of the configuration apply");
 }
 
 void StoreLog::on_host_seen(const store::HostView& host) noexcept
@@ -142,15 +119,6 @@ void StoreLog::plans_not_published(std::string_view error_code) noexcept
         NGX_LOG_WARN, &log_, 0,
         "petstore: Redis refuses the plans that this host publishes (%V): petstorectl does not know them",
         &code);
-}
-
-void StoreLog::catalogue_full() noexcept
-{
-    if (full_.due()) {
-        ngx_log_error(
-            NGX_LOG_ERR, &log_, 0,
-            "petstore: the catalogue is full, creates are refused: see \"petstorectl doctor\"");
-    }
 }
 
 void StoreLog::account_banned(const store::Account& account,

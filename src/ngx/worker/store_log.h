@@ -3,8 +3,6 @@
 #include "../../metrics/redis_counters.h"
 #include "../../ngx_base/ngx.h"
 #include "../../ngx_base/timer.h"
-#include "../../store/accounts/limits_link.h"
-#include "../../store/accounts/usage_probe.h"
 #include "../../store/plans/plan_publisher.h"
 #include "../../store/storage.h"
 
@@ -14,10 +12,7 @@ class WorkerMetrics;
 
 // Writes the store's reports to the error log. Logs ids and digests, never an
 // API key.
-class StoreLog final : public store::StorageLog,
-                       public store::PublishLog,
-                       public store::UsageLog,
-                       public store::LimitsLink::Log {
+class StoreLog final : public store::StorageLog, public store::PublishLog {
 public:
     struct Servers {
         metrics::RedisCounters& accounts;
@@ -34,17 +29,9 @@ public:
     void unknown_plan(std::string_view key,
                       std::string_view plan) noexcept override;
     void not_upgraded(std::string_view account) noexcept override;
-    void lookup_refused() noexcept override;
-    void unexpected_limiter_reply() noexcept override;
-    void limits_elsewhere() noexcept override;
-    void foreign_limits(bool foreign) noexcept override;
-    void limits_not_compared() noexcept override;
-    void usage_forbidden() noexcept override;
-    void plans_forbidden() noexcept override;
+    void report(store::Event event) noexcept override;
     void plans_not_published(std::string_view error_code) noexcept override;
     void on_host_seen(const store::HostView& host) noexcept override;
-    void catalogue_full() noexcept override;
-    void request_refused() noexcept override;
     void account_banned(const store::Account& account,
                         const store::AccountStatus& status) noexcept override;
 
@@ -52,21 +39,15 @@ private:
     ngx_log_t& log_;
     WorkerMetrics& metrics_;
     const Servers servers_;
-    struct Refusals {
+    // Reports of one kind.
+    struct Reports {
         ngx_uint_t count = 0;  // not yet logged
         ngx_base::OncePerSecond line;
     };
-    // Logs their number, at most once per second. `format` formats it as %ui.
-    void refuse(Refusals& refusals, const char* format) noexcept;
 
-    Refusals lookups_;
-    Refusals requests_;
+    Reports events_[store::kEvents];
+    Reports damages_;
     ngx_base::OncePerSecond not_upgraded_;
-    ngx_base::OncePerSecond unexpected_;
-    ngx_base::OncePerSecond elsewhere_;
-    ngx_base::OncePerSecond full_;
-    ngx_base::OncePerSecond damage_;
-    ngx_uint_t damages_ = 0;  // damage reports not yet logged
 };
 
 // Logs a ban that this host has caused.

@@ -14,6 +14,8 @@
 #include "../../service/admin/admin_api_request.h"
 #include "../../service/api_request.h"
 #include "../../service/get_usage.h"
+#include "../../store/accounts/limits_link.h"
+#include "../../store/accounts/usage_probe.h"
 #include "../../store/plans/plan_publisher.h"
 #include "../../store/storage.h"
 #include "../config/config.h"

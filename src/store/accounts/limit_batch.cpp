@@ -216,13 +216,13 @@ Outcome<LimitAnswer> LimitQueue::Batch::answer(const Waiting& waiting) noexcept
                                       queue_.damage_log_);
         return Failure{damage_error()};
     case LimitResult::Kind::elsewhere:
-        queue_.log_.limits_elsewhere();
+        queue_.log_.report(Event::limits_elsewhere);
         return not_counted();
     case LimitResult::Kind::alone:
     case LimitResult::Kind::invalid:
         break;
     }
-    queue_.log_.unexpected_limiter_reply();
+    queue_.log_.report(Event::unexpected_limiter_reply);
     return not_counted();
 }
 

@@ -14,7 +14,7 @@ constexpr std::int64_t kNoEpoch = 0;
 
 LimitQueue::LimitQueue(redis::Link& link, redis::Scheduler& scheduler,
                        const LimitCommands& limiter, DamageLog& damage_log,
-                       LimitLog& log) noexcept
+                       EventLog& log) noexcept
     : link_(link), scheduler_(scheduler), limiter_(limiter),
       damage_log_(damage_log), log_(log)
 {}

@@ -8,10 +8,10 @@
 #include "../../redis/link.h"
 #include "../../redis/scheduler.h"
 #include "../damage.h"
+#include "../event_log.h"
 #include "../keys/key_cache.h"
 #include "../waiter.h"
 #include "limit_commands.h"
-#include "limit_log.h"
 
 namespace petstore::store {
 
@@ -52,7 +52,7 @@ public:
     // All borrowed.
     LimitQueue(redis::Link& link, redis::Scheduler& scheduler,
                const LimitCommands& limiter, DamageLog& damage_log,
-               LimitLog& log) noexcept;
+               EventLog& log) noexcept;
     ~LimitQueue();
     LimitQueue(const LimitQueue&) = delete;
 
@@ -98,7 +98,7 @@ private:
     redis::Scheduler& scheduler_;
     const LimitCommands& limiter_;
     DamageLog& damage_log_;
-    LimitLog& log_;
+    EventLog& log_;
     redis::InFlight<Batch> batches_;  // open ones, and those without a reply
     std::deque<Batch*> open_;         // not sent yet, numbered consecutively
     bool across_slots_ = true;        // until a server refuses that

@@ -8,7 +8,7 @@
 namespace petstore::store {
 
 LimitsLink::LimitsLink(redis::Link& limit_redis, redis::Link& main,
-                       std::string marker, const Clock& clock, Log& log)
+                       std::string marker, const Clock& clock, EventLog& log)
     : marker_(std::move(marker)), clock_(clock), log_(log),
       limit_redis_(*this, limit_redis), main_(*this, main)
 {}
@@ -112,7 +112,7 @@ void LimitsLink::Side::on_reply(const redis::Reply& reply) noexcept
 {
     const bool forbidden = reply.is_error() && reports(reply);
     if (forbidden && !std::exchange(owner.forbidden_, true)) {
-        owner.log_.limits_not_compared();
+        owner.log_.report(Event::limits_not_compared);
     }
     // Damage is not judged here: as far as it matters, the limiter does so.
     const bool failed =
@@ -156,7 +156,7 @@ void LimitsLink::compare() noexcept
     }
     const bool foreign = limit_redis_.id.contradicts(main_.id);
     if (std::exchange(foreign_, foreign) != foreign) {
-        log_.foreign_limits(foreign);
+        log_.report(foreign ? Event::foreign_limits : Event::own_limits);
     }
     release([this](const Held& held) { pass_on(held.command, *held.handler); });
 }

@@ -9,6 +9,7 @@
 #include "../../redis/link.h"
 #include "../../redis/server_id.h"
 #include "../clock.h"
+#include "../event_log.h"
 
 namespace petstore::store {
 
@@ -25,26 +26,13 @@ namespace petstore::store {
 // does theirs, because one of its servers has the marker.
 class LimitsLink final : public redis::Link {
 public:
-    class Log {
-    public:
-        // The limit Redis has the limits of another store, or has this store's
-        // again.
-        virtual void foreign_limits(bool foreign) noexcept = 0;
-
-        // An ACL rule forbids reading the marker. Reported once.
-        virtual void limits_not_compared() noexcept = 0;
-
-    protected:
-        ~Log() = default;
-    };
-
     // Ids that differed are compared again after this many milliseconds, as is
     // an id that could not be read, if the last one counts.
     static constexpr Monotonic kInterval = 1000;
 
     // Borrows all but `marker`, the name <prefix>:limits-place.
     LimitsLink(redis::Link& limit_redis, redis::Link& main, std::string marker,
-               const Clock& clock, Log& log);
+               const Clock& clock, EventLog& log);
     LimitsLink(const LimitsLink&) = delete;
     LimitsLink& operator=(const LimitsLink&) = delete;
 
@@ -117,7 +105,7 @@ private:
 
     const std::string marker_;
     const Clock& clock_;
-    Log& log_;
+    EventLog& log_;
     Side limit_redis_;
     Side main_;
     bool foreign_ = false;

@@ -22,7 +22,7 @@ public:
             return fail(failure_of(reply, false));
         }
         if (parse_limits_marker(reply.text()).elsewhere()) {
-            owner_.log_.limits_elsewhere();
+            owner_.log_.report(Event::limits_elsewhere);
             return fail(not_counted());
         }
         end(Outcome<Done>(Done()));
@@ -41,7 +41,7 @@ private:
 
 MarkerReader::MarkerReader(redis::Link& link, redis::Scheduler& scheduler,
                            const Schema& schema, DamageLog& damage_log,
-                           LimitLog& log)
+                           EventLog& log)
     : link_(link), scheduler_(scheduler), marker_(schema.limits_marker()),
       damage_log_(damage_log), log_(log)
 {}

@@ -5,9 +5,9 @@
 #include "../../redis/link.h"
 #include "../../redis/scheduler.h"
 #include "../damage.h"
+#include "../event_log.h"
 #include "../schema.h"
 #include "../shared_read.h"
-#include "limit_log.h"
 
 namespace petstore::store {
 
@@ -23,7 +23,7 @@ class MarkerReader final : private redis::EndOfIterationTask {
 public:
     // Borrows all but `schema`. Throws std::bad_alloc.
     MarkerReader(redis::Link& link, redis::Scheduler& scheduler,
-                 const Schema& schema, DamageLog& damage_log, LimitLog& log);
+                 const Schema& schema, DamageLog& damage_log, EventLog& log);
     ~MarkerReader();
     MarkerReader(const MarkerReader&) = delete;
     MarkerReader& operator=(const MarkerReader&) = delete;
@@ -42,7 +42,7 @@ private:
     redis::Scheduler& scheduler_;
     const std::string marker_;
     DamageLog& damage_log_;
-    LimitLog& log_;
+    EventLog& log_;
     Loads loads_;
 };
 

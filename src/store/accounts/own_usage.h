@@ -11,10 +11,10 @@
 #include "../../api/usage.h"
 #include "../clock.h"
 #include "../damage.h"
+#include "../event_log.h"
 #include "../key_servers.h"
 #include "../operations.h"
 #include "../shared_read.h"
-#include "limit_log.h"
 #include "redis_clock.h"
 
 namespace petstore::store {
@@ -32,7 +32,7 @@ public:
 
     struct Logs {
         DamageLog& damage;
-        LimitLog& limits;
+        EventLog& events;
     };
 
     // All borrowed.

@@ -12,7 +12,7 @@ namespace {
 // which the reply brings along.
 Task<SharedUsage> read_counted(const KeyServers& servers,
                                const std::string& account, api::Day today,
-                               LimitLog& log)
+                               EventLog& log)
 {
     auto usage = std::make_shared<api::AccountUsage>();
     for (bool month_is_right = false; !month_is_right;) {
@@ -29,7 +29,7 @@ Task<SharedUsage> read_counted(const KeyServers& servers,
         const MarkedLimits marked =
             co_await read_limits_marker(servers.accounts, servers.schema);
         if (marked.elsewhere()) {
-            log.limits_elsewhere();
+            log.report(Event::limits_elsewhere);
             throw Failed{not_counted()};
         }
     }
@@ -41,7 +41,7 @@ Task<SharedUsage> read_own(KeyServers servers, std::string account,
                            api::Day today, OwnUsage::Logs logs)
 {
     try {
-        co_return co_await read_counted(servers, account, today, logs.limits);
+        co_return co_await read_counted(servers, account, today, logs.events);
     } catch (const Failed& failed) {
         if (failed.failure.refusal != Refusal::damaged) {
             throw;

@@ -12,7 +12,7 @@ constexpr std::int64_t kProbeMillis = 10'000;
 
 }  // namespace
 
-UsageProbe::UsageProbe(redis::Link& link, const Schema& schema, UsageLog& log)
+UsageProbe::UsageProbe(redis::Link& link, const Schema& schema, EventLog& log)
     : link_(link), name_(schema.usage("probe", 0, 0)), log_(log)
 {}
 
@@ -69,7 +69,7 @@ void UsageProbe::end() noexcept
     probed_ = !failed_;
     generation_ = link_.connection_generation(name_);
     if (refused_ && !std::exchange(reported_, true)) {
-        log_.usage_forbidden();
+        log_.report(Event::usage_forbidden);
     }
     reported_ = refused_ || (failed_ && reported_);
 }

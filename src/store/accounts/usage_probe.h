@@ -5,19 +5,10 @@
 #include <string_view>
 
 #include "../../redis/link.h"
+#include "../event_log.h"
 #include "../schema.h"
 
 namespace petstore::store {
-
-class UsageLog {
-public:
-    // An access rule forbids reading or writing the usage of accounts.
-    // Reported once, and again only after both were permitted.
-    virtual void usage_forbidden() noexcept = 0;
-
-protected:
-    ~UsageLog() = default;
-};
 
 // Tries once per connection to read and write a usage: without the right to,
 // no account could be charged from the next day or month in UTC on. Runs in one
@@ -25,7 +16,7 @@ protected:
 class UsageProbe final : private redis::ReplyHandler {
 public:
     // Borrows both, and `link` is that of the accounts.
-    UsageProbe(redis::Link& link, const Schema& schema, UsageLog& log);
+    UsageProbe(redis::Link& link, const Schema& schema, EventLog& log);
 
     // Call this every few seconds.
     void probe_if_due() noexcept;
@@ -39,7 +30,7 @@ private:
 
     redis::Link& link_;
     const std::string name_;
-    UsageLog& log_;
+    EventLog& log_;
     int pending_ = 0;      // commands without a reply
     bool failed_ = false;  // one of them, not for a missing rule
     bool refused_ = false;

@@ -167,7 +167,7 @@ void KeyLoader::load(const api::Digest& digest, const Required& required,
         } else if (loads_.size() < kMaxLoads) {
             start(digest, required, waiter);
         } else {
-            log_.lookup_refused();
+            log_.report(Event::lookup_refused);
             waiter.on_result(unavailable());
         }
     } catch (...) {

@@ -9,6 +9,7 @@
 #include "../../redis/link.h"
 #include "../accounts/account_commands.h"
 #include "../damage.h"
+#include "../event_log.h"
 #include "../shared_read.h"
 #include "key_cache.h"
 #include "key_commands.h"
@@ -16,14 +17,13 @@
 namespace petstore::store {
 
 // Receives reports about the records of keys and accounts for the operator.
-class KeyLog : public DamageLog {
+class KeyLog : public DamageLog, public EventLog {
 public:
     virtual void unknown_plan(std::string_view key,
                               std::string_view plan) noexcept = 0;
     // A key's account has no record: the store has the format of an earlier
     // version.
     virtual void not_upgraded(std::string_view account) noexcept = 0;
-    virtual void lookup_refused() noexcept = 0;
 
 protected:
     ~KeyLog() = default;

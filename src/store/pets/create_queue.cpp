@@ -82,7 +82,7 @@ private:
 };
 
 CreateQueue::CreateQueue(const PetSource& source, redis::Scheduler& scheduler,
-                         CreateLog& log) noexcept
+                         EventLog& log) noexcept
     : source_(source), scheduler_(scheduler), log_(log)
 {}
 
@@ -151,7 +151,7 @@ Failure CreateQueue::failure_of_create(const redis::Reply& error) const noexcept
     if (const auto key = damaged_key(error); !key.empty()) {
         source_.log.damaged(key);
     } else if (is_full(error)) {
-        log_.catalogue_full();
+        log_.report(Event::catalogue_full);
     }
     return failure_of(error, true);
 }

@@ -8,6 +8,7 @@
 #include "../../redis/in_flight.h"
 #include "../../redis/link.h"
 #include "../../redis/scheduler.h"
+#include "../event_log.h"
 #include "../waiter.h"
 #include "pet_batch.h"
 #include "pet_source.h"
@@ -19,16 +20,6 @@ struct CreatedPet {
     bool replayed;  // created before, with the same Idempotency-Key
 };
 
-// Receives reports about creates for the operator.
-class CreateLog {
-public:
-    // A create was refused because the catalogue is full.
-    virtual void catalogue_full() noexcept = 0;
-
-protected:
-    ~CreateLog() = default;
-};
-
 // Batches all creates of one event-loop iteration: one call of a script for
 // those with an Idempotency-Key, and one for the others. In a Cluster, a create
 // with a new Idempotency-Key fails while the catalogue's slot moves; other
@@ -37,7 +28,7 @@ class CreateQueue {
 public:
     // `scheduler` and `log` are borrowed.
     CreateQueue(const PetSource& source, redis::Scheduler& scheduler,
-                CreateLog& log) noexcept;
+                EventLog& log) noexcept;
     ~CreateQueue();
     CreateQueue(const CreateQueue&) = delete;
 
@@ -64,7 +55,7 @@ private:
 
     const PetSource source_;
     redis::Scheduler& scheduler_;
-    CreateLog& log_;
+    EventLog& log_;
     redis::InFlight<Batch> batches_;  // open ones, and those without a reply
     std::vector<Batch*> open_;        // not sent yet, oldest first
 };

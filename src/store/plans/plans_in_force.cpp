@@ -48,7 +48,7 @@ private:
 
 PlansInForce::PlansInForce(redis::Link& link, const Schema& schema,
                            const Clock& clock, const api::PlanTable& configured,
-                           DamageLog& damage_log, PlanLog& log)
+                           DamageLog& damage_log, EventLog& log)
     : link_(link), commands_(schema), clock_(clock), configured_(configured),
       damage_log_(damage_log), log_(log), table_(configured)
 {}
@@ -102,7 +102,7 @@ void PlansInForce::take(const redis::Reply& reply, Monotonic sent)
         return;
     }
     if (forbidden && !forbidden_) {
-        log_.plans_forbidden();
+        log_.report(Event::plans_forbidden);
     }
     use(forbidden ? StoredPlans() : PlanCommands::parse(reply));
     forbidden_ = forbidden;

@@ -6,22 +6,12 @@
 #include "../../redis/link.h"
 #include "../clock.h"
 #include "../damage.h"
+#include "../event_log.h"
 #include "../keys/key_cache.h"
 #include "../shared_read.h"
 #include "plan_commands.h"
 
 namespace petstore::store {
-
-// Receives reports about the plans in Redis for the operator.
-class PlanLog {
-public:
-    // An ACL rule forbids reading the plans in Redis. Reported once, and again
-    // only after a read was permitted.
-    virtual void plans_forbidden() noexcept = 0;
-
-protected:
-    ~PlanLog() = default;
-};
 
 // The plans by which a worker limits: those of its configuration, replaced by
 // those of the same name in Redis. One per Storage.
@@ -44,7 +34,7 @@ public:
     // All borrowed.
     PlansInForce(redis::Link& link, const Schema& schema, const Clock& clock,
                  const api::PlanTable& configured, DamageLog& damage_log,
-                 PlanLog& log);
+                 EventLog& log);
     ~PlansInForce();
     PlansInForce(const PlansInForce&) = delete;
     PlansInForce& operator=(const PlansInForce&) = delete;
@@ -83,7 +73,7 @@ private:
     const Clock& clock_;
     const api::PlanTable& configured_;
     DamageLog& damage_log_;
-    PlanLog& log_;
+    EventLog& log_;
     api::PlanTable table_;
     api::NamedLimits stored_;  // the plans in Redis that the table has
     std::uint32_t generation_ = CachedKey::kNoPlans + 1;  // of the table
