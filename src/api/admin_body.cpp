@@ -53,19 +53,28 @@ unsigned body_of(Operation operation) noexcept
 using Problem = const char*;
 using MemberKind = JsonMember::Kind;
 
-template <typename Valid>
-Problem take_text(JsonMember& member, AdminBody::Text& text, Valid&& problem)
+using TextProblem = Problem(std::string_view text);
+
+template <AdminBody::Text AdminBody::*text, TextProblem& problem>
+Problem take_text(JsonMember& member, AdminBody& body)
 {
+    auto& field = body.*text;
     if (member.kind == MemberKind::null) {
-        text.emplace();
+        field.emplace();
         return nullptr;
     }
     if (member.kind != MemberKind::text) {
         return "must be a string";
     }
     const Problem wrong = problem(member.text);
-    text = std::move(member.text);
+    field = std::move(member.text);
     return wrong;
+}
+
+// An empty text removes it.
+Problem new_label_problem(std::string_view text)
+{
+    return text.empty() ? nullptr : label_problem(text);
 }
 
 // An empty text would remove it.
@@ -87,16 +96,10 @@ Problem plan_problem(std::string_view text)
                : "must be 1 to 32 lower-case letters, digits, \"_\" or \"-\"";
 }
 
-Problem take_label(JsonMember& member, AdminBody& body)
+// Whether it is a moment depends on the time, see AdminBody::apply().
+Problem expires_problem(std::string_view text)
 {
-    return take_text(member, body.label, [](std::string_view text) {
-        return text.empty() ? nullptr : label_problem(text);
-    });
-}
-
-Problem take_plan(JsonMember& member, AdminBody& body)
-{
-    return take_text(member, body.plan, plan_problem);
+    return text.empty() ? "must not be empty" : nullptr;
 }
 
 template <AdminBody::Number AdminBody::*number>
@@ -123,16 +126,6 @@ Problem take_disabled(JsonMember& member, AdminBody& body)
     return nullptr;
 }
 
-Problem take_external_id(JsonMember& member, AdminBody& body)
-{
-    return take_text(member, body.external_id, external_id_problem);
-}
-
-Problem take_account(JsonMember& member, AdminBody& body)
-{
-    return take_text(member, body.account, id_problem);
-}
-
 Problem take_scopes(JsonMember& member, AdminBody& body)
 {
     static constexpr char kProblem[] =
@@ -153,14 +146,6 @@ Problem take_scopes(JsonMember& member, AdminBody& body)
     }
     KeyRecord scratch;
     return set_scopes(scratch, *body.scopes) ? nullptr : kProblem;
-}
-
-// Whether it is a moment depends on the time, see AdminBody::apply().
-Problem take_expires(JsonMember& member, AdminBody& body)
-{
-    return take_text(member, body.expires, [](std::string_view text) {
-        return text.empty() ? "must not be empty" : nullptr;
-    });
 }
 
 Problem take_sha256(JsonMember& member, AdminBody& body)
@@ -196,18 +181,20 @@ struct BodyMember {
 };
 
 constexpr BodyMember kBodyMembers[] = {
-    {"label", take_label, kAccounts | kKeys, 0},
-    {"plan", take_plan, kAccounts | kKeys, 0},
+    {"label", take_text<&AdminBody::label, new_label_problem>,
+     kAccounts | kKeys, 0},
+    {"plan", take_text<&AdminBody::plan, plan_problem>, kAccounts | kKeys, 0},
     {"per_minute", take_number<&AdminBody::per_minute>,
      kAccounts | kKeys | kPlan, 0},
     {"per_day", take_number<&AdminBody::per_day>, kAccounts | kKeys | kPlan, 0},
     {"per_month", take_number<&AdminBody::per_month>, kAccounts | kKeys | kPlan,
      0},
     {"disabled", take_disabled, kAccounts | kKeys, 0},
-    {"external_id", take_external_id, kAccounts | kNewKey, kKey},
-    {"account", take_account, kNewKey, kKey},
+    {"external_id", take_text<&AdminBody::external_id, external_id_problem>,
+     kAccounts | kNewKey, kKey},
+    {"account", take_text<&AdminBody::account, id_problem>, kNewKey, kKey},
     {"scopes", take_scopes, kKeys, 0},
-    {"expires", take_expires, kKeys, 0},
+    {"expires", take_text<&AdminBody::expires, expires_problem>, kKeys, 0},
     {"sha256", take_sha256, kNewKey, 0},
     {"grace", take_grace, kRotation, 0},
     {"id", nullptr, 0, kAccounts | kKeys},

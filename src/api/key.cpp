@@ -1,6 +1,7 @@
 #include "key.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "text.h"
 
@@ -33,22 +34,13 @@ void append(std::string& names, std::string_view name)
 
 std::string_view refusal_name(KeyRefusal refusal) noexcept
 {
-    switch (refusal) {
-    case KeyRefusal::none:
-        return "";
-    case KeyRefusal::missing:
-        return "missing";
-    case KeyRefusal::malformed:
-    case KeyRefusal::repeated:
-        return "malformed";
-    case KeyRefusal::unknown:
-        return "unknown";
-    case KeyRefusal::disabled:
-        return "disabled";
-    case KeyRefusal::expired:
-        return "expired";
-    }
-    return "";
+    static constexpr std::string_view kNames[] = {
+        "",        "missing",  "malformed", "malformed",
+        "unknown", "disabled", "expired",
+    };
+    static_assert(std::size(kNames)
+                  == static_cast<std::size_t>(KeyRefusal::expired) + 1);
+    return kNames[static_cast<std::size_t>(refusal)];
 }
 
 bool is_id(std::string_view text) noexcept
