@@ -4,8 +4,6 @@
 #include <numeric>
 #include <utility>
 
-#include "routes.h"
-
 namespace petstore::metrics {
 
 namespace {

@@ -12,7 +12,7 @@
 #include "in_flight.h"
 #include "link.h"
 #include "redirect_policy.h"
-#include "server_address.h"
+#include "server_id.h"
 #include "slot_links.h"
 #include "slot_map.h"
 

@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "reply.h"
-#include "server_address.h"
+#include "server_id.h"
 
 namespace petstore::redis {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "error_table.h"
-#include "info.h"
+#include "reply_fields.h"
 
 namespace petstore::redis {
 

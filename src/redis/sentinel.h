@@ -7,7 +7,7 @@
 
 #include "command.h"
 #include "reply.h"
-#include "server_address.h"
+#include "server_id.h"
 
 namespace petstore::redis {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "info.h"
+#include "reply_fields.h"
 
 namespace petstore::redis {
 

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstddef>
+#include <string>
 #include <string_view>
 
 #include "command.h"
@@ -41,6 +42,27 @@ public:
 private:
     std::array<char, kMaxSize> text_{};
     std::size_t size_ = 0;
+};
+
+// A server's address as reported by Sentinels or by other servers of its
+// Cluster.
+struct ServerAddress {
+    std::string host;  // an IP address; a name if they announce names
+    int port = 0;
+
+    // Of the server that is meant; not part of the address. The IP address is
+    // empty if it is unknown, as where `host` is one.
+    ServerId id{};
+    std::string ip{};
+
+    bool operator==(const ServerAddress& other) const noexcept
+    {
+        return host == other.host && port == other.port;
+    }
+    bool operator!=(const ServerAddress& other) const noexcept
+    {
+        return !(*this == other);
+    }
 };
 
 // Ask a server who it is. The id is empty if the server refuses to say.

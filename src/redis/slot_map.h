@@ -11,7 +11,7 @@
 #include "decoder.h"
 #include "hash_slot.h"
 #include "reply.h"
-#include "server_address.h"
+#include "server_id.h"
 
 namespace petstore::redis {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "catch.h"
-#include "metrics/routes.h"
+#include "metrics/slot.h"
 #include "metrics/totals.h"
 
 using namespace petstore::metrics;

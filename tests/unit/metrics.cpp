@@ -16,7 +16,7 @@
 #include "catch.h"
 #include "metrics/busy_accounts.h"
 #include "metrics/formats.h"
-#include "metrics/routes.h"
+#include "metrics/slot.h"
 
 using namespace petstore::metrics;
 namespace api = petstore::api;

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "../../redis/hash_slot.h"
-#include "../../redis/info.h"
+#include "../../redis/reply_fields.h"
 
 namespace petstore::ctl {
 

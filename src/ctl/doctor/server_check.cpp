@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "../../api/text.h"
-#include "../../redis/info.h"
+#include "../../redis/reply_fields.h"
 #include "../redis/redis_error.h"
 #include "durability.h"
 

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "../../redis/server_time.h"
+#include "../../redis/reply_fields.h"
 #include "../../store/damage.h"
 #include "../exit.h"
 #include "redis_error.h"

@@ -1,5 +1,3 @@
-#include "error_filter.h"
-
 #include "../../ngx_base/exception_border.h"
 #include "../../ngx_base/str.h"
 #include "../hooks.h"

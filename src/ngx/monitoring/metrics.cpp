@@ -6,8 +6,8 @@
 #include <iterator>
 
 #include "../../metrics/busy_accounts.h"
-#include "../../metrics/routes.h"
 #include "../../metrics/shared_list.h"
+#include "../../metrics/slot.h"
 #include "../hooks.h"
 #include "../module.h"
 #include "../nginx/handlers.h"

@@ -4,7 +4,6 @@
 
 #include "../../ngx_base/ngx.h"
 #include "../../service/request_state.h"
-#include "../filters/error_filter.h"
 #include "entered_location.h"
 #include "guard.h"
 #include "identity.h"
@@ -12,6 +11,13 @@
 namespace petstore::ngx {
 
 class BodyRequest;
+
+// What the error filter keeps about the response of the main request.
+struct ErrorPage {
+    bool header_held = false;          // until the body shows whose page it is
+    bool replaces = false;             // nginx's page is replaced by `body`
+    ngx_str_t body = ngx_null_string;  // not yet sent
+};
 
 // What the module keeps about a client's request until it is logged: each
 // member belongs to the code that declares its type. Lives in the pool of the

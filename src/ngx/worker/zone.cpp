@@ -3,8 +3,8 @@
 #include <new>
 
 #include "../../metrics/busy_accounts.h"
-#include "../../metrics/routes.h"
 #include "../../metrics/shared_list.h"
+#include "../../metrics/slot.h"
 #include "../module.h"
 
 namespace petstore::ngx {

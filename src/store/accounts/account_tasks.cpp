@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "../../redis/server_time.h"
+#include "../../redis/reply_fields.h"
 #include "../keys/key_administration.h"
 #include "../scan_tasks.h"
 #include "../scripts.h"

@@ -2,8 +2,8 @@
 
 #include <utility>
 
+#include "../../redis/reply_fields.h"
 #include "../../redis/script_call.h"
-#include "../../redis/server_time.h"
 #include "../failure.h"
 #include "../scripts.h"
 

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "../../api/text.h"
-#include "../../redis/server_time.h"
+#include "../../redis/reply_fields.h"
 #include "../scripts.h"
 #include "account_state.h"
 

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "redis/server_time.h"
+#include "redis/reply_fields.h"
 #include "redis_replies.h"
 
 using namespace petstore;
