@@ -113,8 +113,7 @@ void Admission::on_result(
                            : take_answer(outcome.value());
     });
     for (Admission* follower : followers) {
-        follower->task_.deliver(
-            [follower] { follower->authentication_.check(); });
+        follower->task_.deliver([follower] { follower->follow(); });
     }
 }
 
@@ -125,10 +124,15 @@ void Admission::take_answer(const store::LimitAnswer& answer)
     if (answer.kind == Kind::decided) {
         version_ = answer.version;
         task_.state().decision.sent = sent_;
-        return take_decision(answer.decision, sent_, *authentication_.key(),
-                             storage)
-                   ? act_on(answer.decision)
-                   : authentication_.refuse();
+        if (!take_decision(answer.decision, sent_, *authentication_.key(),
+                           storage)) {
+            return authentication_.refuse();
+        }
+        if (must_read_again()) {
+            task_.state().decision.make(answer.decision);
+            return authentication_.read_again();  // then shares the decision
+        }
+        return act_on(answer.decision);
     }
     if (answer.kind == Kind::stale && authentication_.may_renew()) {
         return authentication_.renew(answer.epoch);
@@ -143,6 +147,23 @@ void Admission::take_answer(const store::LimitAnswer& answer)
     }
     storage.log.report(store::Event::unexpected_limiter_reply);
     task_.refuse(store::not_counted().error);
+}
+
+// Whether the limiter's decision proves nothing about the key: the command may
+// have waited unsent, with the epoch of a lost connection, and been executed by
+// a server that has lost the epoch of a revocation.
+bool Admission::must_read_again() const noexcept
+{
+    return task_.storage().limit_queue.may_be_outdated(*authentication_.key());
+}
+
+// Once the limiter has answered another request of the same client's.
+void Admission::follow()
+{
+    const bool decided =
+        task_.state().decision.stage == SharedDecision::Stage::made;
+    decided&& must_read_again() ? authentication_.read_again()
+                                : authentication_.check();
 }
 
 void Admission::take_marker(const store::Done&)

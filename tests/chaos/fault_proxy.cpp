@@ -152,10 +152,12 @@ void FaultProxy::stop(Connection& connection)
     }
 }
 
-// Called last by each thread of the connection.
-void FaultProxy::leave(Connection& connection)
+// Called last by each thread of the connection. `ends`: both ends learn of it.
+void FaultProxy::leave(Connection& connection, bool ends)
 {
-    stop(connection);
+    if (ends) {
+        stop(connection);
+    }
     const std::lock_guard lock(mutex_);
     if (--connection.copying == 0) {
         close(connection.server);
@@ -250,7 +252,8 @@ void FaultProxy::copy_replies(Connection& connection)
             break;
         }
     }
-    leave(connection);
+    // A forgotten connection's client does not learn that the server ended it.
+    leave(connection, !forgets(connection, 0));
 }
 
 // Returns false at the end of the connection.

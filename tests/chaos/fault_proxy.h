@@ -79,7 +79,7 @@ private:
     std::optional<std::size_t> take_budget(std::size_t size);
     void wait(std::chrono::milliseconds time) const;
     void stop(Connection& connection);
-    void leave(Connection& connection);
+    void leave(Connection& connection, bool ends = true);
     NetworkFault fault() const;
 
     const RedisServer& redis_;

@@ -238,6 +238,43 @@ TEST_CASE("idle: forgotten connections to two Redis fail no request")
     CHECK(used(redis.limits, key, "day") == 7);
 }
 
+TEST_CASE("idle: a restarted limit Redis that lost an epoch revives no key")
+{
+    TwoRedis redis({"appendonly no"});
+    FaultProxy gateway(redis.limits);
+    const Key key = redis.limited_key(1000);
+    BackEnd back_end;
+    NginxOptions options;
+    options.redis = redis.main.url();
+    options.http = "petstore_limit_redis " + gateway.url() + ";";
+    options = with_shop(options, back_end);
+    // Each request is the first one of its own nginx.
+    const NginxServer guarded(options);
+    const NginxServer created(options);
+    Http shop(guarded.url(), key.secret);
+    Http pets(created.url(), key.secret);
+    CHECK(shop.get("/shop/").status == 200);
+    CHECK(pets.post("/v1/pets", kRex).status == 201);
+    redis.limits.command({"SAVE"});
+    REQUIRE(redis.ctl({"key", "disable", key.id}).code == 0);
+
+    // The first request waits for the reply to a check, which never comes, and
+    // then for the next connection, to a server that has the old epoch.
+    NetworkFault fault;
+    fault.forgets_after = kIdle;
+    gateway.set(fault);
+    REQUIRE(wait_until([&] { return gateway.forgotten() >= 2; }));
+    redis.limits.kill_hard();
+    redis.limits.start();
+    REQUIRE(used(redis.limits, key, "day") == 2);
+    CHECK(shop.get("/shop/").status == 401);
+    CHECK(pets.post("/v1/pets", kRex).status == 401);
+    CHECK(pets_in(redis.main) == 1);
+    for (const auto* nginx : {&guarded, &created}) {
+        CHECK(count_of(nginx->error_log(), "the idle connection") == 1);
+    }
+}
+
 TEST_CASE("idle: forgotten connections to a Cluster fail no request")
 {
     const GatedCluster cluster;

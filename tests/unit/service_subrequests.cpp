@@ -55,6 +55,34 @@ TEST_CASE("a subrequest after the decision uses it", "[service]")
     CHECK(f.worker.idle());
 }
 
+TEST_CASE("a decision that proves no key is shared once the key was read",
+          "[service]")
+{
+    Family f;
+    ++f.worker.link.generation;
+    f.worker.reply_limit({1, 3, 40});
+    for (FakeClient* client : {&f.first, &f.second, &f.third}) {
+        CHECK(client->responses == 0);
+    }
+    CHECK(f.worker.open() == Names{"HGETALL"});
+    int status = 404;
+    SECTION("usable")
+    {
+        f.worker.reply_record();
+    }
+    SECTION("revoked")
+    {
+        f.worker.reply_record({{"disabled", "1"}});
+        status = 401;
+    }
+    for (FakeClient* client : {&f.first, &f.second, &f.third}) {
+        CHECK(client->status == status);
+        CHECK(client->ended());
+    }
+    f.worker.link.end_iteration();
+    CHECK(f.worker.idle());  // nothing was charged twice
+}
+
 TEST_CASE("a denied request's subrequests are denied and counted once",
           "[service]")
 {

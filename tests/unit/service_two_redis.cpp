@@ -565,3 +565,36 @@ TEST_CASE("two Redis: reports of denials go to the limit Redis", "[service]")
     f.worker.storage.denials.flush();
     CHECK(f.asked() == Names{"strike"});
 }
+
+TEST_CASE("two Redis: a decision of a restarted server proves no key",
+          "[service]")
+{
+    Fixture f;
+    f.client.start_guard();
+    f.worker.link.end_iteration();
+    // The command, with the account's epoch, waits for the next connection.
+    ++f.limits.generation;
+    f.decide();
+    CHECK(f.client.admissions == 0);
+    REQUIRE(f.read() == Names{"HGETALL"});
+    SECTION("revoked")
+    {
+        f.worker.reply_record({{"disabled", "1"}});
+        CHECK(f.client.admissions == 0);
+        CHECK(f.client.status == 401);
+    }
+    SECTION("unchanged")
+    {
+        f.worker.reply_record();
+        CHECK(f.client.admissions == 1);
+    }
+    SECTION("unknown")
+    {
+        f.worker.link.lose(NoReply::in_doubt);
+        CHECK(f.client.admissions == 0);
+        CHECK(f.client.status == 503);
+    }
+    f.worker.link.end_iteration();
+    CHECK(f.asked().empty());  // it was charged
+    CHECK(f.worker.idle());
+}

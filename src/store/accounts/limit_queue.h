@@ -75,14 +75,17 @@ public:
     void add(const Ref<CachedKey>& key, std::int64_t cost, Known known,
              const Asker& asker) noexcept;
 
+    // Whether the epochs of the key's account may have been lost since its
+    // records were read. If so after a decision, the records must be read again
+    // before it is used.
+    bool may_be_outdated(const CachedKey& key) const noexcept;
+
     // The epoch that the key's records are valid for; 0, which no account has,
-    // if the epochs of its account may have been lost since they were read.
+    // if they may be outdated.
     std::int64_t epoch_of(const CachedKey& key) const noexcept;
 
 private:
     class Batch;
-
-    bool may_be_outdated(const CachedKey& key) const noexcept;
 
     // Accounts of different groups need separate commands.
     using Group = std::uintptr_t;
