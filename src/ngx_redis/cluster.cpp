@@ -17,6 +17,11 @@ namespace {
 // command may take.
 constexpr ngx_msec_t kRetireEvery = 5000;
 
+// The most servers that only redirects name: new ones, to which slots are
+// moving. Each has a connection with its buffers, and a faulty node could name
+// ever new ones.
+constexpr std::ptrdiff_t kMaxRedirected = 64;
+
 // Selects the longest back-off, because a search asks all servers.
 constexpr unsigned kManyFailures = 10;
 
@@ -34,8 +39,9 @@ struct Cluster::Server {
     const redis::ServerAddress address;
     NodeSettings settings;
     Node node;
-    bool named = false;  // by the map
-    bool used = true;    // in this period
+    bool named = false;      // by the map
+    bool used = true;        // in this period
+    bool redirected = true;  // no map has named it
 };
 
 Cluster::Cluster(const NodeSettings& settings, redis::Scheduler& scheduler,
@@ -75,7 +81,13 @@ Cluster::find(const redis::ServerAddress& address) const noexcept
 
 redis::Link* Cluster::link_to(const redis::ServerAddress& address) noexcept
 {
+    // The id of a server that the map has is known, also of a replica.
+    const bool redirected = !taking_map_ && address.id.empty();
     Server* server = find(address);
+    if (server == nullptr && redirected && has_many_redirected()) {
+        log_.too_many_servers();
+        return nullptr;
+    }
     if (server == nullptr) {
         server = ngx_base::guarded(log_.log(), static_cast<Server*>(nullptr),
                                    [&] { return add(address); });
@@ -84,7 +96,18 @@ redis::Link* Cluster::link_to(const redis::ServerAddress& address) noexcept
         return nullptr;
     }
     server->used = true;
+    server->redirected &= redirected;
+    if (server->redirected && !retirement_.running()) {
+        retirement_.start(kRetireEvery + settings_.timeout);
+    }
     return &server->node;
+}
+
+bool Cluster::has_many_redirected() const noexcept
+{
+    return std::count_if(servers_.begin(), servers_.end(),
+                         [](const auto& server) { return server->redirected; })
+           >= kMaxRedirected;
 }
 
 // nullptr if the address is a name and there is no resolver.
@@ -206,7 +229,9 @@ void Cluster::on_no_map() noexcept
 void Cluster::on_map(redis::SlotMap map) noexcept
 {
     counted_.set_down(false);
+    taking_map_ = true;
     link_.on_map(std::move(map));
+    taking_map_ = false;
 }
 
 void Cluster::queue_full() noexcept

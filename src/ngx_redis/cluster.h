@@ -52,6 +52,7 @@ private:
 
     Server* find(const redis::ServerAddress& address) const noexcept;
     Server* add(const redis::ServerAddress& address);
+    bool has_many_redirected() const noexcept;
     void search() noexcept;
     void retire() noexcept;
     void check_connections() noexcept;
@@ -74,6 +75,7 @@ private:
     ngx_base::PostedEvent<Cluster, &Cluster::search> search_;
     ngx_base::PostedEvent<Cluster, &Cluster::check_connections> connections_;
     bool closed_ = false;
+    bool taking_map_ = false;
     ngx_base::Timer<Cluster, &Cluster::retire> retirement_;
 };
 

@@ -122,6 +122,16 @@ void NodeLog::needs_resolver(const redis::ServerAddress& server) noexcept
     }
 }
 
+void NodeLog::too_many_servers() noexcept
+{
+    if (redirects_.due()) {
+        ngx_log_error(
+            NGX_LOG_ERR, &log_, 0,
+            "petstore: redis %s redirects to too many servers that it does not list",
+            name_);
+    }
+}
+
 const char* NodeLog::reason(const char* words, const char* detail) noexcept
 {
     auto* const text = reinterpret_cast<u_char*>(reason_);

@@ -52,6 +52,9 @@ public:
     // A server of a Cluster announces a name. Logged once per second.
     void needs_resolver(const redis::ServerAddress& server) noexcept;
 
+    // A redirect was not followed. Logged once per second.
+    void too_many_servers() noexcept;
+
     // INFO was refused, or lacked the fields. Logged once.
     void role_unknown(const redis::Reply& reply) noexcept;
 
@@ -77,6 +80,7 @@ private:
     ngx_base::OncePerSecond warnings_;
     ngx_base::OncePerSecond refusals_;
     ngx_base::OncePerSecond names_;
+    ngx_base::OncePerSecond redirects_;
     char reason_[80];
     bool outage_ = false;
     bool replica_ = false;  // logged in this outage

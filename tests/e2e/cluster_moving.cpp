@@ -2,6 +2,7 @@
 #include <ctime>
 #include <future>
 
+#include "chaos/fake_redis.h"
 #include "support/cluster_world.h"
 #include "support/writers.h"
 
@@ -195,6 +196,56 @@ TEST_CASE(
                            world.other_primary());
     CHECK(world.http.post("/v1/pets", kPet).status == 201);
     CHECK(walk(world.http, "/v1/pets?limit=3").size() == 11);
+}
+
+TEST_CASE("cluster: a node that names ever new servers gets few connections")
+{
+    constexpr std::size_t kMost = 64;
+    ClusterServers::Options one;
+    one.primaries = 1;
+    one.replicas = false;
+    ClusterServers redis(one);
+    const auto forward = forward_to(redis.server(0));
+    std::vector<std::unique_ptr<FakeRedis>> named;
+    for (std::size_t i = 0; i < kMost + 16; ++i) {
+        named.push_back(
+            std::make_unique<FakeRedis>(forward, FakeRedis::Socket::tcp));
+    }
+    std::atomic<bool> lies{false};
+    std::atomic<std::size_t> next{0};
+    FakeRedis node(
+        [&](const Words& command) {
+            return lies && command[0] == "EVALSHA"
+                       ? FakeRedis::Answer{"-ASK 1 "
+                                           + named[next++ % named.size()]
+                                                 ->address()
+                                           + "\r\n"}
+                       : forward(command);
+        },
+        FakeRedis::Socket::tcp);
+    const auto port = node.address().substr(node.address().rfind(':') + 1);
+    redis.server(0).command({"CONFIG", "SET", "cluster-announce-port", port});
+    const auto key = redis.limited_key(1'000'000);
+    NginxOptions options;
+    options.redis = "cluster " + node.url();
+    NginxServer nginx(options);
+    Http http(nginx.url(), key.secret);
+    REQUIRE(http.get("/v1/pets").status == 200);
+
+    lies = true;
+    int served = 0;
+    CHECK(wait_until([&] {
+        served += http.get("/v1/pets").status == 200 ? 1 : 0;
+        std::size_t open = 0;
+        for (const auto& server : named) {
+            open += static_cast<std::size_t>(server->open());
+        }
+        CHECK(open <= kMost);
+        return contains(nginx.error_log(), "redirects to too many servers");
+    }));
+    CHECK(served > 0);
+    lies = false;
+    CHECK(wait_until([&] { return http.get("/v1/pets").status == 200; }));
 }
 
 TEST_CASE("cluster: the catalogue's slot moves")
