@@ -172,6 +172,29 @@ TEST_CASE("damage: no page is cut short by a damaged bucket")
     }
 }
 
+TEST_CASE("damage: surplus rows of a bucket fail no other pets")
+{
+    Store store;
+    import_pets(store.redis, kCount);
+    // More than a worker takes in one reply.
+    Words rows = {"RPUSH", bucket(0)};
+    rows.resize(rows.size() + 7000, "p7:Rex");
+    run_all(store.redis, std::vector<Words>(10, rows));
+    store.redis.command({"INCR", kPets + "changes"});
+    DamageLines lines(store.nginx);
+    // The bucket is read whole once some of its pets were read.
+    lines.check_only(bucket(0), [&] {
+        for (int id = 1; id <= 120; ++id) {
+            const auto path = "/v1/pets/" + std::to_string(id);
+            CHECK(store.http.get(path).status != 503);
+        }
+        CHECK(store.http.get("/v1/pets/140").status == 200);
+    });
+    expect_error(store.http.get("/v1/pets/1"), 500, "internal_error");
+    CHECK(store.http.get("/v1/pets/257").status == 200);
+    CHECK(store.http.post("/v1/pets", kPet).status == 201);
+}
+
 TEST_CASE("damage: a bitmap of another type")
 {
     Store store;

@@ -458,7 +458,7 @@ struct Shop {
         Names names;
         for (const auto& command : link.commands) {
             names.push_back(command[1] == schema.change_log() ? kLog.front()
-                            : command[0] == "LRANGE" && command[3] == "-1"
+                            : command[0] == "LRANGE" && command[3] == "128"
                                 ? kWhole.front()
                                 : command[0]);
         }

@@ -77,7 +77,9 @@ redis::Command PetCommands::get(Position position) const
 redis::Command PetCommands::bucket(std::int64_t number) const
 {
     redis::Command command("LRANGE");
-    command.key(schema_.bucket(number)).arg(0).arg(-1);
+    // One more than there may be shows damage. All could be more than a link
+    // takes, which would cost its connection.
+    command.key(schema_.bucket(number)).arg(0).arg(kBucketSize);
     return command;
 }
 
