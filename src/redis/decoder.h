@@ -12,7 +12,10 @@ namespace petstore::redis {
 // hostile.
 struct ReplyLimits {
     std::size_t depth = 4;
-    std::size_t elements = 4096;          // of one array
+    // Of one array. Bounds the memory for elements that were announced and did
+    // not arrive; `bytes` bounds that for the others. HSCAN and SSCAN return a
+    // listpack whole, whatever COUNT says.
+    std::size_t elements = 65536;
     std::size_t bytes = 4 * 1024 * 1024;  // of one complete reply, encoded
 };
 

@@ -508,6 +508,24 @@ TEST_CASE("admin: the access log and the metrics name operations")
         "petstore_requests_total{operation=\"admin\",status=\"201\"} 1\n"));
 }
 
+TEST_CASE("admin: an index that Redis returns whole is listed")
+{
+    AdminStore store;
+    store.redis.command({"CONFIG", "SET", "hash-max-listpack-entries", "8192"});
+    // Entries without a record, after all keys.
+    Words entries = {"HSET", "petstore:keys"};
+    for (int i = 0; i < 4200; ++i) {
+        entries.push_back("~" + std::to_string(i));
+        entries.push_back(std::string(64, 'a'));
+    }
+    REQUIRE(store.redis.command(entries).integer == 4200);
+    REQUIRE(store.redis.command({"OBJECT", "ENCODING", "petstore:keys"}).text
+            == "listpack");
+    const json page = store.get("/keys?limit=1");
+    REQUIRE(page.size() == 1);
+    CHECK(page[0]["id"] == store.admin_key.id);
+}
+
 TEST_CASE("admin: a damaged record is a 500 and a line in the log")
 {
     AdminStore store;
