@@ -13,6 +13,8 @@ namespace {
 // Far more than a Cluster has, whose servers may change their addresses.
 constexpr std::size_t kMaxIdentities = 10'000;
 
+constexpr char kOtherNode[] = "is another node than the cluster has there";
+
 std::string name_of(const HostSettings& host)
 {
     return host.host + ":" + std::to_string(host.port);
@@ -49,6 +51,8 @@ MapFinder::MapFinder(const NodeSettings& settings, User& user,
 
 void MapFinder::find(const std::vector<redis::ServerAddress>& known) noexcept
 {
+    others_.clear();
+    other_failure_ = false;
     const bool added = ngx_base::guarded(log_.log(), false, [&] {
         add_servers(known);
         return true;
@@ -100,6 +104,7 @@ void MapFinder::on_failure(const Failure& failure) noexcept
 // Continues with the next address of this server, or the next server.
 void MapFinder::fail(const Failure& failure) noexcept
 {
+    other_failure_ |= failure.reason != kOtherNode;
     const char* const address = dialer_.address_text();
     if (dialer_.has_next()) {
         log_.trying_next(failure.reason, failure.error, address);
@@ -110,6 +115,7 @@ void MapFinder::fail(const Failure& failure) noexcept
         lost_at_ = ngx_current_msec;
     }
     log_.failed(failure.reason, failure.error, address, false);
+    forget_replaced();
     cancel();
     user_.on_no_map();
 }
@@ -121,15 +127,39 @@ Connection::Failure MapFinder::on_identity(const redis::Reply& reply) noexcept
     return ngx_base::guarded(
         log_.log(), Failure{"out of memory"}, [&]() -> Failure {
             const auto known = identities_.find(dialer_.address()->text);
-            if (known != identities_.end()
-                && identity_.contradicts(known->second)) {
-                return {"is another node than the cluster has there"};
+            if (known == identities_.end()
+                || !identity_.contradicts(known->second)
+                || is_known(identity_)) {
+                return {};
             }
-            return {};
+            others_[known->first] = identity_;
+            return {kOtherNode};
         });
 }
 
-// Addresses that are names are not compared.
+// Servers of one Cluster may exchange addresses, as containers do that start
+// again together.
+bool MapFinder::is_known(const redis::ServerId& id) const noexcept
+{
+    return std::any_of(identities_.begin(), identities_.end(),
+                       [&](const auto& known) { return known.second == id; });
+}
+
+// If each address has another server, the Cluster was replaced: nothing is left
+// that could name the new servers. One server alone proves nothing, even if it
+// answers at several addresses.
+void MapFinder::forget_replaced() noexcept
+{
+    const bool several =
+        std::any_of(others_.begin(), others_.end(), [this](const auto& other) {
+            return other.second != others_.begin()->second;
+        });
+    if (several && !other_failure_) {
+        identities_.clear();  // the next search takes their map
+    }
+}
+
+// A name is compared by the IP address that is announced with it.
 void MapFinder::remember(const redis::SlotMap& map)
 {
     if (identities_.size() > kMaxIdentities) {
@@ -139,16 +169,16 @@ void MapFinder::remember(const redis::SlotMap& map)
     bool is_elsewhere = false;
     for (const auto* servers : {&map.primaries(), &map.replicas()}) {
         for (const auto& server : *servers) {
-            const auto numeric = numeric_address(server.host, server.port);
-            if (numeric != nullptr) {
-                identities_[numeric->front().text] = server.id;
+            auto numeric = numeric_address(server.host, server.port);
+            if (numeric == nullptr) {
+                numeric = numeric_address(server.ip, server.port);
             }
-            if (server.id == identity_) {
-                const auto own = numeric != nullptr
-                                     ? numeric
-                                     : numeric_address(server.ip, server.port);
-                is_elsewhere |= own != nullptr && own->front().text != asked;
+            if (numeric == nullptr) {
+                continue;
             }
+            const std::string& address = numeric->front().text;
+            identities_[address] = server.id;
+            is_elsewhere |= server.id == identity_ && address != asked;
         }
     }
     // Several servers may share an address that is not their own.

@@ -58,6 +58,8 @@ private:
     void add_servers(const std::vector<redis::ServerAddress>& known);
     void fail(const Failure& failure) noexcept;
     void remember(const redis::SlotMap& map);
+    bool is_known(const redis::ServerId& id) const noexcept;
+    void forget_replaced() noexcept;
 
     void on_trying() noexcept override { connection_.set_busy(); }
     void on_no_address(const char* reason) noexcept override;
@@ -81,11 +83,18 @@ private:
     redis::ServerId identity_;  // of the current server
     std::optional<redis::SlotMap> found_;
 
-    // The servers of the maps so far, by the text of their address. Another
-    // server at one of these addresses may be of another Cluster, whose map
-    // would lead away from the data, until a server of this Cluster names it.
-    // Maps leave out the address of a server that was replaced like that.
-    std::map<std::string, redis::ServerId> identities_;
+    // The servers of the maps so far, by the text of their address. A server
+    // that none of them named may be of another Cluster if it is at one of
+    // these addresses. Its map would lead away from the data, so it is not
+    // taken until a server of this Cluster names it. Maps leave out the address
+    // of a server that was replaced like that.
+    using Identities = std::map<std::string, redis::ServerId>;
+    Identities identities_;
+
+    // In this search: the servers that were not asked for that reason, and
+    // whether there was another failure.
+    Identities others_;
+    bool other_failure_ = false;
 
     bool lost_ = false;  // the last search failed
     ngx_msec_t lost_at_ = 0;

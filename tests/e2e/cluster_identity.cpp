@@ -282,3 +282,57 @@ TEST_CASE("cluster: all servers may be asked at an address that they share")
     }));
     CHECK_FALSE(contains(nginx.error_log(), "is another node"));
 }
+
+TEST_CASE("cluster: nodes that exchange their addresses are found again")
+{
+    auto servers = three_servers();
+    servers.node_timeout = 2000;
+    servers.config.push_back("appendonly yes");
+    ClusterServers redis(servers);
+    std::vector<Key> keys;
+    for (std::size_t i = 0; i < 3; ++i) {
+        keys.push_back(redis.limited_key(1'000'000, i));
+    }
+    NginxOptions options;
+    options.redis = redis.url();
+    NginxServer nginx(options);
+    const auto all_served = [&] {
+        return std::all_of(keys.begin(), keys.end(), [&](const Key& key) {
+            return Http(nginx.url(), key.secret).get("/v1/pets").status == 200;
+        });
+    };
+    REQUIRE(all_served());
+    for (std::size_t i = 0; i < 3; ++i) {
+        redis.server(i).stop();
+    }
+    redis.server(0).exchange_data(redis.server(1));
+    redis.server(1).exchange_data(redis.server(2));
+    for (std::size_t i = 0; i < 3; ++i) {
+        redis.server(i).start();
+    }
+    CHECK(wait_until([&] {
+        redis.meet(1);
+        redis.meet(2);
+        return all_served();
+    }));
+}
+
+TEST_CASE("cluster: a worker finds a Cluster of which each node was replaced")
+{
+    ClusterServers redis(three_servers());
+    const auto old = redis.limited_key(1'000'000);
+    NginxOptions options;
+    options.redis = redis.url();
+    NginxServer nginx(options);
+    REQUIRE(Http(nginx.url(), old.secret).get("/v1/pets").status == 200);
+    for (std::size_t i = 0; i < 3; ++i) {
+        replace(redis.server(i));
+    }
+    redis.server(0).command({"CLUSTER", "ADDSLOTSRANGE", "0", "5460"});
+    redis.rejoin(kLost, {5461, 10921});
+    redis.rejoin(2, {10922, 16383});
+    const auto key = redis.limited_key(1'000'000);
+    CHECK(wait_until([&] {
+        return Http(nginx.url(), key.secret).get("/v1/pets").status == 200;
+    }));
+}

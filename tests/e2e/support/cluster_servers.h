@@ -51,6 +51,9 @@ public:
     // Returns once all servers know.
     void rejoin(std::size_t i, std::pair<int, int> slots) const;
 
+    // Lets the first server learn where this one is, and the others from it.
+    void meet(std::size_t i) const;
+
     // Removes a server that has no slots.
     void remove(std::size_t i) const;
 
@@ -101,7 +104,6 @@ private:
 
     std::vector<std::string> lines();
     std::size_t start_server();
-    void meet(std::size_t i) const;
     std::vector<Row> rows(std::size_t asked) const;
     std::size_t server_at(const std::string& address) const;
     std::size_t any_running() const;

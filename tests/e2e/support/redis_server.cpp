@@ -134,6 +134,20 @@ void RedisServer::lose_data()
     }
 }
 
+void RedisServer::exchange_data(RedisServer& other) const
+{
+    for (const char* const name : {"nodes.conf", "appendonlydir"}) {
+        const std::string mine = dir_ / name;
+        const std::string others = other.dir_ / name;
+        const std::string aside = mine + ".aside";
+        if (rename(mine.c_str(), aside.c_str()) != 0
+            || rename(others.c_str(), mine.c_str()) != 0
+            || rename(aside.c_str(), others.c_str()) != 0) {
+            throw HarnessError(std::string("cannot exchange ") + name);
+        }
+    }
+}
+
 void RedisServer::pause() const
 {
     process_.signal(SIGSTOP);

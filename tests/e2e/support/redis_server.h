@@ -31,7 +31,9 @@ public:
     void stop();       // SIGTERM, waits
     void kill_hard();  // SIGKILL, waits
     void restart();
-    void lose_data();     // deletes all files of a stopped server
+    void lose_data();  // deletes all files of a stopped server
+    // Exchanges the data, and the nodes of a Cluster, of two stopped servers.
+    void exchange_data(RedisServer& other) const;
     void pause() const;   // SIGSTOP: connections stay, no replies
     void resume() const;  // SIGCONT
 
