@@ -219,7 +219,22 @@ TEST_CASE("identity: the page of a refusal sees neither key nor inventions")
     repeated.insert(repeated.end(),
                     {{"X-API-Key", limited.secret}, {"X-Api-Key", "other"}});
     http.get("/shop/", repeated);
+    REQUIRE(shop.back_end.count() == ++pages);
     expect_no_identity(shop.back_end.last());
+    // Such headers do not make the key in the other one a token.
+    for (const std::string lines : {"X-API-Key:\r\n", "X-API-Key: \r\n",
+                                    "X-API-Key: a\r\nX-API-Key: b\r\n",
+                                    "X-API-Key:\r\nX-API-Key: b\r\n"}) {
+        INFO(lines);
+        RawClient client(store.nginx.port());
+        client.send("GET /shop/ HTTP/1.0\r\n" + lines + "Authorization: Bearer "
+                    + store.key.secret + "\r\nX-Other: kept\r\n\r\n");
+        client.read_all();
+        REQUIRE(shop.back_end.count() == ++pages);
+        expect_no_identity(shop.back_end.last());
+        CHECK(shop.back_end.last().header("x-other") == "kept");
+    }
+    CHECK(shop.charged() == 0);
 }
 
 TEST_CASE("identity: nor does the page where nginx refuses before the guard")
