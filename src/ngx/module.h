@@ -68,6 +68,13 @@ inline bool is_server_level(ngx_conf_t* cf) noexcept
            == server_of(cf)->ctx->loc_conf;
 }
 
+// Whether these settings are those of the server that contains the block.
+inline bool is_of_server(ngx_conf_t* cf, const LocConf& conf) noexcept
+{
+    return &conf
+           == server_of(cf)->ctx->loc_conf[ngx_http_petstore_module.ctx_index];
+}
+
 // The content handlers of `petstore`, petstore_usage and petstore_admin.
 ngx_int_t content_handler(ngx_http_request_t* r) noexcept;
 ngx_int_t usage_handler(ngx_http_request_t* r) noexcept;

@@ -810,6 +810,33 @@ TEST_CASE("guard: satisfy any does not bypass it")
     CHECK(shop.back_end.count() == 1);
 }
 
+TEST_CASE("guard: it includes what matches no location of its server")
+{
+    NginxOptions options;
+    options.server = R"(
+        petstore_guard on;
+        root %DIR%/pages;
+        rewrite ^/bare$ bare;)";
+    {
+        GuardedStore shop(options);
+        make_page(shop.store, "page.html", "page");
+        expect_guarded(shop.store, "/page.html", 200);
+        expect_error(shop.http.get("/bare", kNoKey), 401, "missing_api_key");
+        CHECK(shop.http.get("/bare").status == 404);
+    }
+    // The server itself needs no Redis then.
+    options.server += "location / { petstore_guard off; }";
+    GuardedStore shop(options);
+    make_page(shop.store, "page.html", "page");
+    CHECK(shop.http.get("/page.html", kNoKey).body == "page");
+    expect_error(shop.http.get("/bare"), 500, "internal_error");
+    CHECK(contains(
+        shop.store.nginx.error_log(),
+        "petstore: \"bare\" matches no location of a guarded server, and "
+        "\"location /\" every path: the request is refused"));
+    CHECK(shop.charged() == 0);
+}
+
 TEST_CASE("guard: return and rewrite answer before it")
 {
     NginxOptions options;

@@ -110,6 +110,87 @@ TEST_CASE("health: without a location that needs Redis a host is ready")
     CHECK(status_of(nginx, "/status") == 200);
 }
 
+TEST_CASE("health: a Redis that only an unused level names does not count")
+{
+    const RedisServer used;
+    const Key key = create_key(used);
+    const std::string guarded =
+        "location /a/ { petstore_redis " + used.url() + "; root %DIR%; }";
+    const std::string any =
+        "location / { petstore_redis " + used.url() + "; root %DIR%; }";
+    const std::string off = "location / { petstore_guard off; }";
+    const std::string monitoring = R"(
+        location = /readyz {
+            petstore_health ready;
+            limit_except GET { deny all; }
+        }
+        location = /status {
+            petstore_status;
+            if ($arg_a) { set $b 1; }
+        })";
+    // Nothing listens where the levels above the locations look for Redis.
+    struct Case {
+        std::string http, server;
+        bool ready;
+    };
+    const std::string guard = "petstore_guard on;";
+    const Case cases[] = {
+        {"", guard + any, true},
+        {"", guard + guarded + off, true},
+        {"", guard + any + "if ($arg_a) { set $b 1; }", true},
+        {guard, any, true},
+        {guard, guarded + "location ^~ / { return 404; }", true},
+        {guard + "server { listen unix:%DIR%/other.sock; return 444; }", any,
+         true},
+        // These guard what matches no location, or another handler.
+        {"", guard + guarded, false},
+        {"", guard + guarded + "location = / { petstore_guard off; }", false},
+        {guard + "server { listen unix:%DIR%/other.sock; }", any, false},
+        {guard, any + "location /b/ { root %DIR%; }", false},
+        {guard,
+         any + "location /b/ { rewrite ^ /c break; return 404; root %DIR%; }",
+         false},
+        {guard,
+         any + "location /b/ { petstore_status; proxy_pass http://%ADDRESS%:1; }",
+         false},
+        {guard,
+         any
+             + "location /b/ { petstore_health live;"
+               "if ($arg_a) { proxy_pass http://%ADDRESS%:1; } }",
+         false},
+    };
+    for (const auto& [http, server, ready] : cases) {
+        INFO("http: " << http << " server: " << server);
+        NginxOptions options;
+        options.file =
+            one_worker("%TIMEOUTS% petstore_redis redis://%ADDRESS%:1;" + http,
+                       monitoring + server);
+        const NginxServer nginx(options);
+        CHECK(Http(nginx.url(), key.secret).get("/a/none").status == 404);
+        CHECK(status_of(nginx, "/readyz") == (ready ? 204 : 503));
+        const auto metrics = Http(nginx.url()).get("/status").body;
+        CHECK(contains(metrics, "petstore_redis_up{redis=\"" + used.url()));
+        CHECK(contains(metrics, ":1/0\"} 0") == !ready);
+    }
+}
+
+TEST_CASE("health: an unused Redis is not written to")
+{
+    const RedisServer used;
+    const RedisServer unused;
+    NginxOptions options;
+    options.file = one_worker(
+        "petstore_redis " + unused.url() + ";",
+        "petstore_guard on; location / { petstore_redis " + used.url()
+            + "; root %DIR%; } location = /readyz { petstore_health ready; }");
+    const NginxServer nginx(options);
+    // One task of a worker publishes in all Redis.
+    CHECK(wait_until([&] {
+        return used.command({"EXISTS", "petstore:hosts"}).integer == 1;
+    }));
+    CHECK(unused.command({"DBSIZE"}).integer == 0);
+}
+
 TEST_CASE("health: clients that leave while Redis is silent")
 {
     auto options = with_health();

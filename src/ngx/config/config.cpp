@@ -213,6 +213,50 @@ bool needs_admission(const LocConf& conf) noexcept
     return conf.guard || admits_itself(conf.own_handler);
 }
 
+// Whether the block has a location that matches every path. Valid while it is
+// merged: nginx sorts the locations afterwards.
+bool matches_all_paths(const ngx_http_core_loc_conf_t& core) noexcept
+{
+    ngx_queue_t* const all = core.locations;
+    if (all == nullptr) {
+        return false;
+    }
+    for (auto* q = ngx_queue_head(all); q != ngx_queue_sentinel(all);
+         q = ngx_queue_next(q)) {
+        const auto* prefix =
+            reinterpret_cast<const ngx_http_location_queue_t*>(q)->inclusive;
+        if (prefix != nullptr && ngx_base::view(prefix->name) == "/") {
+            return true;
+        }
+    }
+    return false;
+}
+
+// Whether requests may reach admission with these settings. If not, because the
+// guard is only inherited, their Redis is not asked, not written to, and does
+// not count for petstore_health.
+bool uses_redis(ngx_conf_t* cf, const LocConf& prev, const LocConf& conf)
+{
+    const auto& core = core_loc_conf(cf);
+    void** const confs = static_cast<ngx_http_conf_ctx_t*>(cf->ctx)->loc_conf;
+    if (conf.serves || admits_itself(conf.own_handler)) {
+        return true;
+    }
+    if (returns_first(cf, confs)) {
+        return false;
+    }
+    if (is_server_level(cf)) {  // for what matches no location
+        return !matches_all_paths(core);
+    }
+    if (core.noname && is_of_server(cf, prev)) {
+        return false;  // nginx only runs the script of such an `if`
+    }
+    // An `if` without a handler has that of its location.
+    return conf.own_handler == nullptr
+           || (core.handler == nullptr ? prev.storage.has_value()
+                                       : core.handler != conf.own_handler);
+}
+
 // Adds a merged location to the lists that need it, and chooses the phase of
 // its admission.
 void register_location(ngx_conf_t* cf, const LocConf& prev, LocConf& conf,
@@ -306,7 +350,12 @@ char* merge_loc_conf(ngx_conf_t* cf, void* parent, void* child) noexcept
             main.documented.push_back({&conf, server_of(cf)});
             take_over_body_limit(cf, prev, conf);
         }
-        return !needs_admission(conf) || choose_redis(cf, main, conf)
+        if (!needs_admission(conf)) {
+            return kConfOk;
+        }
+        main.in_use = true;
+        conf.main = &main;
+        return !uses_redis(cf, prev, conf) || choose_redis(cf, main, conf)
                    ? kConfOk
                    : kConfError;
     });

@@ -235,7 +235,8 @@ struct LocConf : LocConfBase {
     bool answers = false;            // with the API, unless an `if` does not
     bool admits_in_content = false;  // and nothing passes requests on before
     off_t lifted_body_limit = 0;     // see take_over_body_limit(); 0: none
-    std::size_t storage = 0;         // index in MainConf::storages
+    // Index in MainConf::storages; none if no request needs one.
+    std::optional<std::size_t> storage;
     std::optional<std::size_t> durable;      // index in MainConf::durables
     std::optional<std::size_t> admin;        // index in MainConf::admins
     std::size_t variable_cost = 0;           // see MainConf::variable_costs

@@ -170,7 +170,8 @@ void check_return_of_server(ngx_conf_t* cf, const UsedLocation& location,
 {
     const auto& core = *location.core;
     const bool whole = is_guarded_server(cf, location);
-    if ((!whole && !is_public(core)) || !returns_first(cf, *location.server)
+    if ((!whole && !is_public(core))
+        || !returns_first(cf, location.server->ctx->loc_conf)
         || !is_first(location.server, reported)) {
         return;
     }

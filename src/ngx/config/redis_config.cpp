@@ -228,7 +228,7 @@ bool choose_durable(ngx_conf_t* cf, MainConf& main, LocConf& conf)
     if (!conf.serves || !conf.durability || !conf.durability->any()) {
         return true;
     }
-    const std::size_t node = main.storages[conf.storage].node;
+    const std::size_t node = main.storages[*conf.storage].node;
     if (main.nodes[node].cluster) {
         const ReportAt at(cf, conf.redis_position);
         refuse(
@@ -243,8 +243,8 @@ bool choose_durable(ngx_conf_t* cf, MainConf& main, LocConf& conf)
 
 bool choose_admin(ngx_conf_t* cf, MainConf& main, LocConf& conf)
 {
-    const StorageSettings& storage = main.storages[conf.storage];
-    AdminSettings wanted{conf.storage, storage.node, storage.limit_node};
+    const StorageSettings& storage = main.storages[*conf.storage];
+    AdminSettings wanted{*conf.storage, storage.node, storage.limit_node};
     const bool has_rights = conf.admin_redis_user.len != 0
                             || conf.admin_redis_password_file.text.len != 0;
     if (has_rights && !choose_nodes(cf, main, conf, Rights::admin, wanted)) {
@@ -287,8 +287,6 @@ void merge_redis(const LocConf& prev, LocConf& conf)
 
 bool choose_redis(ngx_conf_t* cf, MainConf& main, LocConf& conf)
 {
-    main.in_use = true;
-    conf.main = &main;
     return choose_storage(cf, main, conf) && choose_durable(cf, main, conf)
            && (conf.own_handler != admin_handler
                || choose_admin(cf, main, conf));

@@ -175,10 +175,9 @@ bool returns_always(const ngx_conf_t* cf,
     return false;
 }
 
-bool returns_first(const ngx_conf_t* cf,
-                   const ngx_http_core_srv_conf_t& server) noexcept
+bool returns_first(const ngx_conf_t* cf, void** confs) noexcept
 {
-    const ngx_array_t* script = script_of(cf, server.ctx->loc_conf);
+    const ngx_array_t* script = script_of(cf, confs);
     std::uintptr_t word = 0;
     if (script == nullptr || script->nelts < sizeof(word)) {
         return false;

@@ -20,6 +20,15 @@ ngx_int_t guard(ngx_http_request_t* r, const LocConf& conf)
     if (info == nullptr) {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
+    // A URI without "/" at its start, from `rewrite` or X-Accel-Redirect,
+    // matches no location.
+    if (!conf.storage) {
+        ngx_log_error(
+            NGX_LOG_ERR, r->connection->log, 0,
+            "petstore: \"%V\" matches no location of a guarded server, and \"location /\" every path: the request is refused",
+            &r->uri);
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
     // An `if` or limit_except of the API's location, with another handler.
     if (exceeds_lifted_limit(r, *info, conf)) {
         return NGX_HTTP_REQUEST_ENTITY_TOO_LARGE;

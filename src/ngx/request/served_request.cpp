@@ -13,7 +13,7 @@ service::RequestTask::Context ServedRequest::context(const LocConf& conf,
             log_,
             info_.service,
             conf.service,
-            worker.storage(conf.storage),
+            worker.storage(*conf.storage),
             worker.durable_link(conf)};
 }
 
