@@ -197,6 +197,44 @@ TEST_CASE("guard: the page of a refusal leads to no other guarded location")
     }
 }
 
+TEST_CASE("guard: guarded pages of refusals lead to one another only once")
+{
+    NginxOptions options;
+    options.http = "recursive_error_pages on;";
+    options.server = R"(
+        location = /failing {
+            petstore_guard on;
+            error_page 401 /failing;
+            error_page 502 /guarded;
+            proxy_pass http://%ADDRESS%:1;
+        }
+        location = /guarded {
+            petstore_guard on;
+            error_page 401 /failing;
+            proxy_pass http://%BACK_END%;
+        }
+        location = /half { error_page 502 /last; proxy_pass http://%ADDRESS%:1; }
+        location = /last {
+            petstore_guard on;
+            error_page 401 /open;
+            proxy_pass http://%BACK_END%;
+        }
+        location = /open { proxy_pass http://%BACK_END%; })";
+    {
+        GuardedStore shop(options, "error_page 401 /failing;");
+        const auto response = shop.http.get("/shop/", kNoKey);
+        expect_error(response, 401, "missing_api_key");
+        CHECK(rate_headers_of(response).remaining == 59);
+        CHECK(shop.back_end.count() == 0);
+    }
+    // What is not guarded may be the page of a second refusal.
+    GuardedStore shop(options, "error_page 401 /half;");
+    const auto response = shop.http.get("/shop/", kNoKey);
+    CHECK(response.status == 401);
+    CHECK(response.body == "back end");
+    CHECK(shop.back_end.count() == 1);
+}
+
 TEST_CASE("guard: error_page changes the status of its refusals")
 {
     NginxOptions options;

@@ -13,6 +13,7 @@ struct GuardRefusal {
     int status = 0;  // 0: not refused
     ngx_str_t body = ngx_null_string;
     int locations_since = 0;  // that the request has entered, at most 2
+    bool repeated = false;    // at least two
 };
 
 // What the guard keeps about a client's request.

@@ -79,6 +79,12 @@ void GuardedRequest::respond(const service::Response& response) noexcept
 bool GuardedRequest::keep_body(const service::Response& response) noexcept
 {
     GuardRefusal& refusal = info().guard.refusal;
+    // With recursive_error_pages, the page of a second refusal may be refused,
+    // too, and so on: nginx would answer 500 after ten redirects.
+    if (refusal.repeated) {
+        request()->error_page = 1;
+    }
+    refusal.repeated = refusal.status != 0;
     refusal.status = response.status;
     refusal.body = ngx_base::copy(request()->pool, response.body);
     return refusal.body.data != nullptr;
