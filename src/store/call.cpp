@@ -42,6 +42,13 @@ void rethrow_not_in_effect()
     }
 }
 
+void Rounds::next()
+{
+    if (--left_ == 0) {
+        throw Failed{unavailable()};
+    }
+}
+
 const redis::Reply& Call::await_resume() const
 {
     const bool write = kind_ != Kind::read;

@@ -29,6 +29,18 @@ Failed invalid(Failure failure);  // what the caller wants to change
 // may be stored but not in effect.
 [[noreturn]] void rethrow_not_in_effect();
 
+// Counts the rounds of a loop that repeats because others have changed what it
+// changes. Usually one of them gets ahead in each round, but two that undo each
+// other's work, in step, would never end. next() fails after a number of rounds
+// that only those reach.
+class Rounds {
+public:
+    void next();
+
+private:
+    int left_ = 1000;
+};
+
 // One command: co_await gives its reply, which is valid until the next
 // co_await. No reply, and an error, are thrown as Failed.
 class [[nodiscard]] Call final : private redis::ScriptCall {

@@ -130,7 +130,8 @@ Task<bool> add_account(const KeyServers& servers, api::AccountRecord account)
 {
     co_await index_account(servers, account);
     std::optional<std::int64_t> seen;
-    for (bool written = false; !written;) {
+    Rounds rounds;
+    for (bool written = false; !written; rounds.next()) {
         written = co_await write_account(servers, account, seen);
         if (!written) {
             const auto there = co_await read_account(servers, account.id);
@@ -206,7 +207,7 @@ Task<> clear_references(const KeyServers& servers,
 Task<bool> remove_without_keys(const KeyServers& servers, const std::string& id,
                                const std::string& except, bool if_implicit)
 {
-    for (;;) {
+    for (Rounds rounds;; rounds.next()) {
         auto account = co_await read_account(servers, id);
         if (!account) {
             co_return true;

@@ -53,7 +53,8 @@ Task<std::string> read_claim(const KeyServers& servers,
 Task<> claim(const KeyServers& servers, const std::string& external_id,
              const std::string& account)
 {
-    for (bool claimed = false; !claimed;) {
+    Rounds rounds;
+    for (bool claimed = false; !claimed; rounds.next()) {
         const std::string other = co_await read_claim(servers, external_id);
         if (other == account) {
             co_return;

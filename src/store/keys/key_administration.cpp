@@ -165,7 +165,7 @@ Task<bool> restore_key(KeyServers servers, StoredKey key,
 Task<api::KeyRecord> update_key(KeyServers servers, std::string id,
                                 KeyChange change)
 {
-    for (;;) {
+    for (Rounds rounds;; rounds.next()) {
         StoredKey key = co_await find_key(servers, id);
         change(key.record);
         if (key.unfinished) {

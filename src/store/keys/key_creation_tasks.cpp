@@ -29,7 +29,8 @@ api::AccountRecord take_account(api::KeyRecord& key)
 Task<> join_account(const KeyServers& servers, const std::string& id,
                     bool stays_implicit)
 {
-    for (bool written = false; !written;) {
+    Rounds rounds;
+    for (bool written = false; !written; rounds.next()) {
         auto account = co_await read_account(servers, id);
         if (!account || account->deleted != 0) {
             throw account_not_found();
@@ -71,7 +72,7 @@ Task<> remove_entries(const KeyServers& servers, const api::KeyRecord& left,
 Task<bool> write_unfinished(const KeyServers& servers, StoredKey& key,
                             KeyOwner owner, bool again)
 {
-    for (;;) {
+    for (Rounds rounds;; rounds.next()) {
         StoredKey there(key.digest);
         const RecordFound found = co_await read_record(servers, there);
         if (found == RecordFound::invalid) {
@@ -184,7 +185,7 @@ Task<std::optional<WrittenEpoch>> finish(const KeyServers& servers,
                                          StoredKey& key)
 {
     key.unfinished = false;
-    for (;;) {
+    for (Rounds rounds;; rounds.next()) {
         std::string before = co_await epoch_before(servers, key.record.account);
         const bool written = co_await write(servers, key, key.record.epoch);
         if (written) {
