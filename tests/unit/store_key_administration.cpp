@@ -415,15 +415,13 @@ TEST_CASE("an account that came with a key ends with its last keys", "[store]")
 
 TEST_CASE("a lost reply while a key is removed is not yet in effect", "[store]")
 {
-    Admin admin;
-    REQUIRE_FALSE(admin.add(new_key('s', "k1")).failed());
     for (int number = 2; number <= 6; ++number) {
         CAPTURE(number);
+        Admin admin;
+        REQUIRE_FALSE(admin.add(new_key('s', "k1")).failed());
         admin.world.cut(number, KeyWorld::Lost::before);
         const auto removed = admin.remove("k1");
-        if (!admin.world.was_cut()) {
-            break;
-        }
+        REQUIRE(admin.world.was_cut());
         REQUIRE(removed.failed());
         CHECK(removed.failure().not_in_effect);
     }
@@ -601,4 +599,62 @@ TEST_CASE("a key is announced where its account is", "[store]")
     CHECK(accounts.count("EVALSHA") == 2);
     CHECK(admin.epoch("ak1") == 0);
     CHECK(accounts.epochs.count("P:{ak1}:state") == 1);
+}
+
+TEST_CASE("of two deletions of a key at once each ends", "[store]")
+{
+    const bool implicit = GENERATE(true, false);
+    for (int start = 1;; ++start) {
+        REQUIRE(start < 40);
+        CAPTURE(implicit, start);
+        Admin admin;
+        REQUIRE_FALSE(admin.add(new_key('s', "k1")).failed());
+        if (!implicit) {
+            admin.world.hashes["P:account:ak1"].erase("implicit");
+        }
+        const int before = admin.world.number;
+        Result<store::Done> one;
+        Result<store::Done> two;
+        // The second one begins at a command of the first.
+        admin.world.before = [&](const KeyWorld::Words&) {
+            if (admin.world.number == before + start) {
+                store::run(admin.running,
+                           store::remove_key(admin.world.servers(), "k1"), two);
+            }
+        };
+        store::run(admin.running,
+                   store::remove_key(admin.world.servers(), "k1"), one);
+        admin.world.run();
+        REQUIRE(one.calls == 1);
+        CHECK_FALSE(one.failed());
+        if (two.calls == 0) {
+            CHECK(start > 5);
+            break;
+        }
+        CHECK((!two.failed() || two.refusal() == Refusal::not_found));
+        CHECK(admin.world.number - before < 60);
+        CHECK(admin.world.hashes.count(record_of(digest_of('s'))) == 0);
+        CHECK(admin.world.hashes["P:keys"].empty());
+        CHECK(admin.accounts().size() == (implicit ? 0 : 1));
+    }
+}
+
+TEST_CASE("changes that others undo in each round end", "[store]")
+{
+    Admin admin;
+    REQUIRE_FALSE(admin.add(new_key('s', "k1")).failed());
+    int epoch = 9000;
+    admin.world.before = [&](const KeyWorld::Words& command) {
+        if (command[0] == "EVALSHA") {
+            admin.record('s')["epoch"] = std::to_string(++epoch);
+            admin.record('s')["disabled"] = "0";
+        }
+    };
+    const bool removes = GENERATE(true, false);
+    if (removes) {
+        CHECK(admin.remove("k1").failed());
+    } else {
+        CHECK(admin.set_label("k1").failed());
+    }
+    CHECK(admin.record('s').at("id") == "k1");
 }

@@ -1,6 +1,7 @@
 #include "key_tasks.h"
 
 #include <utility>
+#include <vector>
 
 #include "../../api/text.h"
 
@@ -115,9 +116,50 @@ Task<> leave_account(const KeyServers& servers, const std::string& account,
 
 namespace {
 
+// The new key of a rotation may have been rotated, too. Longer chains are
+// damage.
+constexpr int kMostChained = 4;
+
+// The claim of a deletion, before those of rotations: see key_rotation.h. It
+// has the form of a successor, whose key does not exist.
+std::string deletion_claim()
+{
+    return "deletion:" + std::string(2 * sizeof(api::Digest), '0');
+}
+
+}  // namespace
+
+bool is_being_deleted(const StoredKey& key)
+{
+    const std::string claim = deletion_claim();
+    return key.successors.compare(0, claim.size(), claim) == 0;
+}
+
+namespace {
+
+// Disables the key, so that no rotation of it completes any more. A record that
+// is so already stays: a new epoch would stop another deletion, which would
+// then stop this one. False if the record changed meanwhile.
+Task<bool> disable_to_remove(const KeyServers& servers, StoredKey& key)
+{
+    const bool is_rotating = !key.successors.empty();
+    if (key.record.disabled && (!is_rotating || is_being_deleted(key))) {
+        co_await announce(servers, key.record.account);
+        co_return true;
+    }
+    key.record.disabled = true;
+    if (is_rotating && !is_being_deleted(key)) {
+        key.successors.insert(0, deletion_claim() + ' ');
+    }
+    co_return co_await write_and_announce(servers, key);
+}
+
+Task<> discard_chained(const KeyServers& servers, const std::string& id,
+                       const api::Digest& digest, int most_chained);
+
 // False if the record changed meanwhile.
 Task<bool> remove_record(const KeyServers& servers, const std::string& id,
-                         const api::Digest& digest)
+                         const api::Digest& digest, int most_chained)
 {
     StoredKey key(digest);
     const RecordFound found = co_await read_record(servers, key);
@@ -136,10 +178,15 @@ Task<bool> remove_record(const KeyServers& servers, const std::string& id,
         co_await change(servers.keys, std::move(command));
         co_return true;
     }
-    key.record.disabled = true;
-    const bool written = co_await write_and_announce(servers, key);
-    if (!written) {
+    const auto successors =
+        parse_successors(key.successors).value_or(std::vector<Successor>());
+    const bool disabled = co_await disable_to_remove(servers, key);
+    if (!disabled) {
         co_return false;
+    }
+    for (std::size_t i = 0; i < successors.size() && most_chained > 0; ++i) {
+        co_await discard_chained(servers, successors[i].id,
+                                 successors[i].digest, most_chained - 1);
     }
     // Before the record, which names the account if this is repeated.
     co_await leave_account(servers, record.account, id);
@@ -148,21 +195,29 @@ Task<bool> remove_record(const KeyServers& servers, const std::string& id,
     co_return reply.integer() == 1;
 }
 
+Task<> discard_chained(const KeyServers& servers, const std::string& id,
+                       const api::Digest& digest, int most_chained)
+{
+    Rounds rounds;
+    for (bool removed = false; !removed; rounds.next()) {
+        removed = co_await remove_record(servers, id, digest, most_chained);
+    }
+    co_await change_entry(servers, "HDEL", servers.schema.key_index(), id, "");
+}
+
 }  // namespace
 
 Task<> discard(const KeyServers& servers, const std::string& id,
                const api::Digest& digest)
 {
-    for (bool removed = false; !removed;) {
-        removed = co_await remove_record(servers, id, digest);
-    }
-    co_await change_entry(servers, "HDEL", servers.schema.key_index(), id, "");
+    return discard_chained(servers, id, digest, kMostChained);
 }
 
 Task<bool> discard_unfinished(const KeyServers& servers, const StoredKey& key)
 {
+    Rounds rounds;
     bool removed = false;
-    while (!removed) {
+    for (; !removed; rounds.next()) {
         StoredKey there(key.digest);
         const RecordFound found = co_await read_record(servers, there);
         if (found == RecordFound::invalid) {

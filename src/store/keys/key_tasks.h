@@ -81,12 +81,18 @@ Task<> leave_account(const KeyServers& servers, const std::string& account,
 
 // Removes a key, and its account if that came into being with a key and this is
 // the last. Disables it everywhere before deleting its record: only the record
-// names the account to touch, and workers may have it cached.
+// names the account to touch, and workers may have it cached. Ends rotations of
+// the key that are not complete, and removes their new keys.
 Task<> discard(const KeyServers& servers, const std::string& id,
                const api::Digest& digest);
 
-// The same for a new key that is still unfinished. A finished one stays: it may
-// be the result of another attempt. Returns whether it removed the record.
+// Whether the deletion of a key has ended a rotation of it. It may have been
+// interrupted.
+bool is_being_deleted(const StoredKey& key);
+
+// As discard(), for a new key that is still unfinished. A finished one stays:
+// it may be the result of another attempt. Returns whether it removed the
+// record.
 Task<bool> discard_unfinished(const KeyServers& servers, const StoredKey& key);
 
 // For lists: in a Cluster, waiting once for a server that is away is enough.
