@@ -300,6 +300,47 @@ TEST_CASE("admin faults: Redis is away, stopped and back")
     store.redis.restart();
 }
 
+TEST_CASE("admin faults: two changes of one thing at once both end")
+{
+    AdminStore store;  // with one worker, so that they go on in step
+    const auto twice = [&](const std::string& method, const std::string& path,
+                           const std::string& body) {
+        std::vector<Response> responses(2);
+        std::vector<std::thread> threads;
+        for (std::size_t i = 0; i < responses.size(); ++i) {
+            threads.emplace_back([&, i] {
+                Http http(store.nginx.url(), store.admin_key.secret);
+                std::string own = body;
+                if (!own.empty()) {
+                    own.replace(own.find('?'), 1, std::to_string(i));
+                }
+                responses[i] = AdminStore::send_to(http, method, path, own);
+            });
+        }
+        for (auto& thread : threads) {
+            thread.join();
+        }
+        return responses;
+    };
+    for (int round = 0; round < 10; ++round) {
+        CAPTURE(round);
+        const json key = store.made("/keys", "{}");
+        const std::string account =
+            "/accounts/" + key["account"].get<std::string>();
+        for (const auto& response :
+             twice("PATCH", account,
+                   "{\"external_id\":\"r" + std::to_string(round) + "-?\"}")) {
+            CHECK(response.status == 200);
+        }
+        for (const auto& response :
+             twice("DELETE", "/keys/" + key["id"].get<std::string>(), "")) {
+            CHECK((response.status == 204 || response.status == 404));
+        }
+        expect_error(store.send("GET", "/keys/" + key["id"].get<std::string>()),
+                     404, "not_found");
+    }
+}
+
 TEST_CASE("admin faults: changes of one key race")
 {
     NginxOptions options;

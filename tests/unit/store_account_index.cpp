@@ -158,3 +158,49 @@ TEST_CASE("one of two accounts gets the external id that both want", "[store]")
               == (one.failed() ? "a2" : "a1"));
     }
 }
+
+TEST_CASE("of two changes of an account's external id each ends", "[store]")
+{
+    const auto rename = [](Registry& registry, const std::string& external_id,
+                           auto& waiter) {
+        store::run(
+            registry.running,
+            store::update_account(registry.world.servers(), {"a1", ""},
+                                  [external_id](api::AccountRecord& account) {
+                                      account.external_id = external_id;
+                                      account.label += external_id;
+                                  }),
+            waiter);
+    };
+    for (int start = 1;; ++start) {
+        REQUIRE(start < 40);
+        CAPTURE(start);
+        Registry registry;
+        registry.create();
+        KeyWorld& world = registry.world;
+        const int before = world.number;
+        Result<api::AccountRecord> one;
+        Result<api::AccountRecord> two;
+        world.before = [&](const KeyWorld::Words&) {
+            if (world.number == before + start) {
+                rename(registry, "y", two);
+            }
+        };
+        rename(registry, "x", one);
+        world.run();
+        REQUIRE(one.calls == 1);
+        CHECK_FALSE(one.failed());
+        if (two.calls == 0) {
+            CHECK(start > 5);
+            break;
+        }
+        CHECK_FALSE(two.failed());
+        CHECK(world.number - before < 60);
+        const auto& record = world.hashes["P:account:a1"];
+        const std::string& kept = record.at("external_id");
+        CHECK((kept == "x" || kept == "y"));
+        CHECK(world.strings.at(world.schema.external_id(kept)) == "a1");
+        // The other members of both.
+        CHECK(record.at("label").size() == 2);
+    }
+}

@@ -16,7 +16,8 @@ namespace {
 Task<> return_external_id(const KeyServers& servers, const std::string& id,
                           const std::string& lost, const std::string& before)
 {
-    for (bool written = false; !written;) {
+    Rounds rounds;
+    for (bool written = false; !written; rounds.next()) {
         auto account = co_await read_account(servers, id);
         if (!account || account->external_id != lost) {
             co_return;
@@ -28,16 +29,18 @@ Task<> return_external_id(const KeyServers& servers, const std::string& id,
 }
 
 // Gives the account another external id, and changes nothing else: if this is
-// refused, nothing has changed. Nothing happens if another write was faster.
-Task<> take_external_id(const KeyServers& servers, api::AccountRecord account,
-                        const std::string& external_id)
+// refused, nothing has changed. False if another write was faster; then nothing
+// happens.
+Task<bool> take_external_id(const KeyServers& servers,
+                            api::AccountRecord account,
+                            const std::string& external_id)
 {
     const std::string before = std::exchange(account.external_id, external_id);
     co_await claim(servers, external_id, account.id);
     const bool written =
         co_await write_account(servers, account, account.epoch);
     if (!written) {
-        co_return;
+        co_return false;
     }
     const bool owned =
         co_await owns_external_id(servers, external_id, account.id);
@@ -49,6 +52,7 @@ Task<> take_external_id(const KeyServers& servers, api::AccountRecord account,
     if (!before.empty()) {
         co_await release(servers, before, account.id);
     }
+    co_return true;
 }
 
 }  // namespace
@@ -99,15 +103,21 @@ Task<KeyListing> list_keys_of_account(KeyServers servers, AccountName name)
 Task<api::AccountRecord> update_account(KeyServers servers, AccountName name,
                                         AccountChange change)
 {
-    for (;;) {
+    bool taken = false;  // the external id
+    for (Rounds rounds;; rounds.next()) {
         const auto account = co_await find_account(servers, name);
         name.id = account.id;  // its external id may change meanwhile
         api::AccountRecord changed = account;
         change(changed);
+        if (taken) {
+            // Another change's, if that was written since. Taking it again
+            // could go on forever, as the other one may do the same.
+            changed.external_id = account.external_id;
+        }
         if (!changed.external_id.empty()) {
             if (changed.external_id != account.external_id) {
-                co_await take_external_id(servers, account,
-                                          changed.external_id);
+                taken = co_await take_external_id(servers, account,
+                                                  changed.external_id);
                 continue;
             }
             // An interrupted change may have left it to another account.
