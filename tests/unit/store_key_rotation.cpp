@@ -58,12 +58,13 @@ struct Rotations : InKeyWorld {
                                          rotation.watched));
     }
 
-    Result<api::KeyRecord> finish(const Rotation& rotation,
-                                  const StoredKey& next,
+    Result<api::KeyRecord> finish(const Rotation& rotation, StoredKey next,
                                   std::int64_t grace = 60)
     {
-        return run(
+        auto finished = run(
             store::finish_rotation(world.servers(), rotation.id, next, grace));
+        answered = next.record;
+        return finished;
     }
 
     KeyWorld::Hash record(const std::string& id)
@@ -95,7 +96,52 @@ struct Rotations : InKeyWorld {
     }
 
     TestClock clock;
+    api::KeyRecord answered;  // the new key, as finish() left it
 };
+
+// A whole rotation, as a request makes it.
+store::Task<StoredKey> rotate(Rotations& rotations)
+{
+    store::WatchedClaim watched;
+    StoredKey next = key_of("secret of new", "new");
+    auto begun = co_await store::begin_rotation(
+        rotations.world.servers(), "old", next, rotations.clock, watched);
+    if (!begun) {
+        throw store::refused(Refusal::already_rotated,
+                             api::ErrorCode::bad_request, "claimed");
+    }
+    next = std::move(*begun);
+    co_await store::finish_rotation(rotations.world.servers(), "old", next, 60);
+    co_return next;
+}
+
+// Runs `task` from each command of a rotation on, and `check` after both.
+template <typename T, typename Make, typename Check>
+void at_each_command_of_rotation(const Make& make, const Check& check)
+{
+    for (int start = 1;; ++start) {
+        REQUIRE(start < 60);
+        CAPTURE(start);
+        Rotations r;
+        const int before = r.world.number;
+        Result<StoredKey> rotated;
+        Result<T> other;
+        r.world.before = [&](const KeyWorld::Words&) {
+            if (r.world.number == before + start) {
+                store::run(r.running, make(r), other);
+            }
+        };
+        store::run(r.running, rotate(r), rotated);
+        r.world.run();
+        REQUIRE(rotated.calls == 1);
+        if (other.calls == 0) {
+            CHECK(start > 10);
+            break;
+        }
+        CHECK(r.world.number - before < 120);
+        check(r, rotated, other);
+    }
+}
 
 // A rotation that has begun, after which the old key was disabled.
 struct DisabledMeanwhile : Rotations {
@@ -370,4 +416,185 @@ TEST_CASE("a rotation can be repeated after any lost reply", "[store]")
             }
         }
     }
+}
+
+TEST_CASE("a change of the old key during its rotation is not lost", "[store]")
+{
+    int carried = 0;
+    at_each_command_of_rotation<api::KeyRecord>(
+        [](Rotations& r) {
+            return store::update_key(r.world.servers(), "old",
+                                     [](api::KeyRecord& record) {
+                                         api::set_scopes(record, "read");
+                                         record.plan = "business";
+                                         record.per_minute = 5;
+                                         record.label = "theirs";
+                                         record.expires = 1'800'000'000;
+                                     });
+        },
+        [&](Rotations& r, const auto& rotated, const auto& changed) {
+            REQUIRE_FALSE(rotated.failed());
+            REQUIRE_FALSE(changed.failed());
+            CHECK(r.record("old").at("replaced_by") == "new");
+            if (!changed.value().replaced_by.empty()) {
+                return;  // it came after the rotation
+            }
+            ++carried;
+            const auto next = r.record("new");
+            CHECK(next.at("scopes") == "read");
+            CHECK(next.at("plan") == "business");
+            CHECK(next.at("per_minute") == "5");
+            CHECK(next.at("label") == "theirs");
+            CHECK(next.at("expires") == "1800000000");
+            CHECK(next.at("disabled") == "0");
+            CHECK(next.count("unfinished") == 0);
+            const api::KeyRecord& answered = rotated.value().record;
+            CHECK(answered.scopes == api::kScopeRead);
+            CHECK(answered.label == "theirs");
+        });
+    CHECK(carried > 5);
+}
+
+TEST_CASE("a deletion of the old key during its rotation ends both", "[store]")
+{
+    int refused = 0;
+    at_each_command_of_rotation<store::Done>(
+        [](Rotations& r) {
+            return store::remove_key(r.world.servers(), "old");
+        },
+        [&](Rotations& r, const auto& rotated, const auto& removed) {
+            REQUIRE_FALSE(removed.failed());
+            CHECK(r.record("old").empty());
+            std::size_t records = 0;
+            for (const auto& [name, hash] : r.world.hashes) {
+                records += name.rfind("P:key:", 0) == 0 && !hash.empty();
+            }
+            const bool account_is_there =
+                r.world.hashes["P:account:a1"].count("deleted") == 0;
+            if (rotated.failed()) {
+                ++refused;
+                CHECK(rotated.refusal() == Refusal::not_found);
+                CHECK(records == 0);
+                CHECK(r.world.hashes["P:keys"].empty());
+                CHECK_FALSE(account_is_there);
+            } else {  // it came first
+                CHECK(records == 1);
+                CHECK(r.record("new").at("disabled") == "0");
+                CHECK(account_is_there);
+            }
+        });
+    CHECK(refused > 5);
+}
+
+TEST_CASE("an interrupted deletion of a key in rotation is completed",
+          "[store]")
+{
+    at_each_command<Rotations>(
+        60,
+        [](Rotations& r) {
+            auto rotation = Rotations::rotation();
+            const auto begun = r.begin(rotation, "new");
+            REQUIRE(begun.value());
+            r.world.cut(2, KeyWorld::Lost::before);
+            REQUIRE(r.finish(rotation, *begun.value()).failed());
+            REQUIRE(r.record("new").at("disabled") == "0");
+        },
+        [](Rotations& r) {
+            const auto removed =
+                r.run(store::remove_key(r.world.servers(), "old"));
+            return !removed.failed() || removed.refusal() == Refusal::not_found;
+        },
+        [](Rotations& r) {
+            CHECK(r.record("old").empty());
+            CHECK(r.record("new").empty());
+            CHECK(r.world.hashes["P:keys"].empty());
+            CHECK(r.world.hashes["P:account:a1"].count("deleted") == 1);
+        });
+}
+
+TEST_CASE("a deletion that was interrupted leaves a key that can be rotated",
+          "[store]")
+{
+    Rotations r;
+    auto first = r.rotation();
+    REQUIRE(r.begin(first, "one").value());
+    r.world.cut(4, KeyWorld::Lost::before);  // after the first write
+    REQUIRE(r.run(store::remove_key(r.world.servers(), "old")).failed());
+    r.world.cut(0, KeyWorld::Lost::before);
+    REQUIRE(r.record("old").at("disabled") == "1");
+    r.run(
+        store::update_key(r.world.servers(), "old", [](api::KeyRecord& record) {
+            record.disabled = false;
+        }));
+    auto second = r.rotation();
+    CHECK_FALSE(r.begin(second, "two").value());
+    r.clock.time += store::WatchedClaim::kTakeOverAfter;
+    const auto taken = r.begin(second, "two");
+    REQUIRE(taken.value());
+    REQUIRE_FALSE(r.finish(second, *taken.value()).failed());
+    r.check_rotated();
+}
+
+TEST_CASE("a change of the old key before its rotation is repeated counts",
+          "[store]")
+{
+    Rotations r;
+    auto rotation = r.rotation();
+    REQUIRE(r.begin(rotation, "new").value());
+    const bool finished = GENERATE(false, true);
+    const auto stored = [&] {
+        const auto there =
+            r.run(store::find_optional(r.world.servers(), std::string("new")));
+        return *there.value();
+    };
+    if (finished) {
+        const StoredKey next = stored();
+        r.world.cut(2, KeyWorld::Lost::before);
+        REQUIRE(r.finish(rotation, next).failed());
+        r.world.cut(0, KeyWorld::Lost::before);
+        REQUIRE(r.record("new").count("unfinished") == 0);
+    }
+    SECTION("that of the old key")
+    {
+        r.run(store::update_key(
+            r.world.servers(), "old",
+            [](api::KeyRecord& record) { api::set_scopes(record, "read"); }));
+        const auto again = r.run(store::begin_rotation(
+            r.world.servers(), "old", stored(), r.clock, rotation.watched));
+        REQUIRE(again.value());
+        REQUIRE_FALSE(r.finish(rotation, *again.value()).failed());
+        CHECK(r.record("new").at("scopes") == "read");
+        CHECK(r.answered.scopes == api::kScopeRead);
+    }
+    SECTION("but not against a later one of the new key")
+    {
+        if (!finished) {
+            return;
+        }
+        r.run(store::update_key(r.world.servers(), "new",
+                                [](api::KeyRecord& record) {
+                                    api::set_scopes(record, "read");
+                                    record.disabled = true;
+                                }));
+        const auto again = r.run(store::begin_rotation(
+            r.world.servers(), "old", stored(), r.clock, rotation.watched));
+        REQUIRE(again.value());
+        REQUIRE_FALSE(r.finish(rotation, *again.value()).failed());
+        CHECK(r.record("new").at("scopes") == "read");
+        CHECK(r.record("new").at("disabled") == "1");
+    }
+}
+
+TEST_CASE("the successor of an unfinished key works", "[store]")
+{
+    Rotations r;
+    r.set_old("unfinished", "1");
+    r.set_old("disabled", "1");
+    auto rotation = r.rotation();
+    const auto begun = r.begin(rotation, "new");
+    REQUIRE(begun.value());
+    REQUIRE_FALSE(r.finish(rotation, *begun.value()).failed());
+    CHECK(r.record("new").at("disabled") == "0");
+    CHECK(r.record("new").count("unfinished") == 0);
+    CHECK(r.record("old").at("disabled") == "1");
 }

@@ -28,12 +28,28 @@ bool is_rotated(const StoredKey& old, const StoredKey& next)
     return old.record.replaced_by == next.record.id;
 }
 
-// Undoes a rotation that another one has overtaken, which removes `next` if it
-// is finished.
+// Redis has an unfinished key as disabled, whatever its owner wants.
+Task<std::optional<StoredKey>> find_old(const KeyServers& servers,
+                                        const std::string& id)
+{
+    auto old = co_await find_optional(servers, id);
+    if (old && old->unfinished) {
+        old->record.disabled = false;
+    }
+    co_return old;
+}
+
+// Undoes a rotation that another one, or a deletion, has overtaken, which
+// removes `next` if it is finished.
 Task<> give_way(const KeyServers& servers, const std::string& id,
                 const StoredKey& next)
 {
     co_await discard_unfinished(servers, next);
+    const auto old = co_await find_optional(servers, id);
+    if (!old || is_being_deleted(*old)) {
+        throw refused(Refusal::not_found, api::ErrorCode::not_found,
+                      "key " + id + " was deleted by another command");
+    }
     throw overtaken("key " + id + " was rotated or deleted by another command");
 }
 
@@ -61,20 +77,58 @@ Task<> check_rotatable(const KeyServers& servers, const api::KeyRecord& old)
     }
 }
 
-// For an old key that was disabled after `next` was copied from it. Another
-// attempt or an operator may change `next` meanwhile. False if it was removed.
-Task<bool> disable(const KeyServers& servers, const StoredKey& next)
+// Changes `to` as the old key was changed since `copied` was copied from it.
+// False if it was not.
+bool carry_over(const api::KeyRecord& old, const api::KeyRecord& copied,
+                api::KeyRecord& to)
 {
-    for (bool written = false; !written;) {
+    bool any = false;
+    const auto carry = [&](auto member) {
+        if (old.*member != copied.*member) {
+            to.*member = old.*member;
+            any = true;
+        }
+    };
+    carry(&api::KeyRecord::disabled);
+    carry(&api::KeyRecord::scopes);
+    carry(&api::KeyRecord::further_scopes);
+    carry(&api::KeyRecord::expires);
+    carry(&api::KeyRecord::plan);
+    carry(&api::KeyRecord::per_minute);
+    carry(&api::KeyRecord::per_day);
+    carry(&api::KeyRecord::per_month);
+    carry(&api::KeyRecord::label);
+    return any;
+}
+
+// The same in Redis, where another attempt or an operator may change `next`
+// meanwhile. False if it was removed.
+Task<bool> update_next(const KeyServers& servers, const api::KeyRecord& old,
+                       const api::KeyRecord& copied, StoredKey& next)
+{
+    Rounds rounds;
+    for (bool written = false; !written; rounds.next()) {
         auto there = co_await find_optional(servers, next.digest);
         if (!there || there->record.id != next.record.id) {
             co_return false;
         }
-        there->record.disabled = true;
+        carry_over(old, copied, there->record);
         written = co_await write(servers, *there, there->record.epoch);
+        next = std::move(*there);
     }
     co_await announce(servers, next.record.account);
     co_return true;
+}
+
+// What the key of an earlier attempt was copied from is not known, and an
+// operator may have changed it since. What was written last counts, but it
+// stays disabled.
+api::KeyRecord assumed_copy(const api::KeyRecord& old,
+                            const api::KeyRecord& next)
+{
+    api::KeyRecord copied = old.epoch > next.epoch ? next : old;
+    copied.disabled = false;
+    return copied;
 }
 
 }  // namespace
@@ -88,8 +142,12 @@ Task<std::optional<StoredKey>> begin_rotation(KeyServers servers,
     const api::KeyRecord fresh = next.record;
     const bool again = !next.record.account.empty();  // stored before
     std::vector<Successor> overtaken;
-    for (;;) {
-        StoredKey old = co_await find_key(servers, id);
+    for (Rounds rounds;; rounds.next()) {
+        auto found = co_await find_old(servers, id);
+        if (!found) {
+            throw unknown_key();
+        }
+        StoredKey old = std::move(*found);
         if (again && is_rotated(old, next)) {
             co_return next;
         }
@@ -136,19 +194,21 @@ Task<std::optional<StoredKey>> begin_rotation(KeyServers servers,
 }
 
 Task<api::KeyRecord> finish_rotation(KeyServers servers, std::string id,
-                                     StoredKey next, std::int64_t grace)
+                                     StoredKey& next, std::int64_t grace)
 {
     // The new key must work before the old one expires. That of an earlier
     // attempt may do so already.
+    std::optional<api::KeyRecord> copied;
     std::optional<WrittenEpoch> finished(std::in_place);
     if (next.unfinished) {
+        copied = next.record;
         finished = co_await finish(servers, next);
     }
     if (!finished) {
         co_await give_way(servers, id, next);
     }
-    for (;;) {
-        auto old = co_await find_optional(servers, id);
+    for (Rounds rounds;; rounds.next()) {
+        auto old = co_await find_old(servers, id);
         if (old && is_rotated(*old, next)) {
             co_await announce(servers, old->record.account);
             co_return std::move(old->record);
@@ -156,12 +216,17 @@ Task<api::KeyRecord> finish_rotation(KeyServers servers, std::string id,
         if (!old || !is_claimed(*old, next)) {
             co_await give_way(servers, id, next);
         }
-        if (old->record.disabled && !next.record.disabled) {
-            next.record.disabled = true;
-            const bool disabled = co_await disable(servers, next);
-            if (!disabled) {
+        if (!copied) {
+            copied = assumed_copy(old->record, next.record);
+        }
+        api::KeyRecord now_copied = *copied;
+        if (carry_over(old->record, *copied, now_copied)) {
+            const bool updated =
+                co_await update_next(servers, old->record, *copied, next);
+            if (!updated) {
                 co_await give_way(servers, id, next);
             }
+            copied = std::move(now_copied);
         }
         const api::UnixTime now = co_await redis_time(servers.accounts);
         api::KeyRecord& record = old->record;
@@ -180,7 +245,7 @@ Task<api::KeyRecord> finish_rotation(KeyServers servers, std::string id,
 Task<> abandon_rotation(KeyServers servers, std::string id, StoredKey next)
 {
     co_await discard_unfinished(servers, next);
-    for (;;) {
+    for (Rounds rounds;; rounds.next()) {
         auto old = co_await find_optional(servers, id);
         if (!old || !is_claimed(*old, next)) {
             co_return;

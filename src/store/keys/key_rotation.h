@@ -15,7 +15,8 @@
 // completes when the record names the new key; until then the old key works as
 // before. If a claim makes no progress for a second, another rotation takes it
 // over with a new secret, since the first secret may never have been shown. The
-// first rotation then fails, and its key is removed.
+// first rotation then fails, and its key is removed. A deletion of the old key
+// takes over any claim at once, see discard().
 
 namespace petstore::store {
 
@@ -40,9 +41,10 @@ Task<std::optional<StoredKey>> begin_rotation(KeyServers servers,
 
 // Finishes `next`, which works from now on, and lets the old key expire in
 // `grace` seconds, unless it expires earlier anyway. Returns the old key's
-// record. Several attempts may do so with one `next`.
+// record. Several attempts may do so with one `next`. What was changed of the
+// old key meanwhile is changed of `next`, too. Borrows it.
 Task<api::KeyRecord> finish_rotation(KeyServers servers, std::string id,
-                                     StoredKey next, std::int64_t grace);
+                                     StoredKey& next, std::int64_t grace);
 
 // Undoes begin_rotation().
 Task<> abandon_rotation(KeyServers servers, std::string id, StoredKey next);
