@@ -1,5 +1,6 @@
 #include "admin_query.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "account.h"
@@ -12,6 +13,8 @@ namespace petstore::api {
 namespace {
 
 constexpr char kAdminCursorVersion = 2;
+constexpr char kUsageCursorVersion = 3;  // with two days before the entry
+constexpr std::size_t kDayBytes = 4;
 constexpr std::size_t kFilterBytes = 8;
 constexpr std::size_t kCursorBytesBeforeEntry = 1 + kFilterBytes + 8 + 8;
 
@@ -59,8 +62,13 @@ std::string filter_digest(Operation operation, const AdminQuery& query)
 bool take_cursor(std::string_view text, Operation operation, AdminQuery& query)
 {
     const auto bytes = unseal(text);
-    if (!bytes || bytes->size() < kCursorBytesBeforeEntry
-        || bytes->front() != kAdminCursorVersion
+    const bool has_period = bytes && !bytes->empty()
+                            && bytes->front() == kUsageCursorVersion
+                            && operation == Operation::list_usage;
+    if (!bytes
+        || bytes->size()
+               < kCursorBytesBeforeEntry + (has_period ? 2 * kDayBytes : 0)
+        || (bytes->front() != kAdminCursorVersion && !has_period)
         || bytes->compare(1, kFilterBytes, filter_digest(operation, query))
                != 0) {
         return false;
@@ -69,8 +77,18 @@ bool take_cursor(std::string_view text, Operation operation, AdminQuery& query)
         std::string_view(*bytes).substr(1 + kFilterBytes);
     query.place.cursor = big_endian(rest.substr(0, 8));
     query.place.end = big_endian(rest.substr(8, 8));
-    query.place.after = rest.substr(16);
-    return true;
+    std::string_view entry = rest.substr(16);
+    if (has_period) {
+        const auto day_at = [&](std::size_t place) {
+            return static_cast<Day>(big_endian(entry.substr(place, kDayBytes)));
+        };
+        query.first_page = {day_at(0), day_at(kDayBytes)};
+        entry.remove_prefix(2 * kDayBytes);
+    }
+    query.place.after = entry;
+    return !has_period
+           || std::max(query.first_page->from, query.first_page->to)
+                  <= kLastDay;
 }
 
 std::optional<Day> parse_day(std::string_view text)
@@ -211,6 +229,11 @@ std::optional<UsagePeriod> usage_period(const AdminQuery& query,
 {
     UsagePeriod period;
     period.step = query.step;
+    if (query.first_page) {
+        period.from = query.first_page->from;
+        period.to = query.first_page->to;
+        return period.kept_at(today);
+    }
     period.to = query.to.value_or(today);
     period.from = query.from.value_or(first_of_month(period.to));
     return period.from <= period.to ? std::optional(period.kept_at(today))
@@ -220,10 +243,17 @@ std::optional<UsagePeriod> usage_period(const AdminQuery& query,
 std::string admin_links(std::string_view list, Operation operation,
                         const AdminQuery& query, const ScanPlace& next)
 {
-    std::string bytes{kAdminCursorVersion};
+    std::string bytes{query.first_page ? kUsageCursorVersion
+                                       : kAdminCursorVersion};
     bytes.append(filter_digest(operation, query));
     append_big_endian(bytes, next.cursor, 8);
     append_big_endian(bytes, next.end, 8);
+    if (query.first_page) {
+        for (const Day day : {query.first_page->from, query.first_page->to}) {
+            append_big_endian(bytes, static_cast<std::uint64_t>(day),
+                              kDayBytes);
+        }
+    }
     bytes.append(next.after);
 
     std::string url(list);

@@ -28,6 +28,13 @@ struct AdminQuery {
     std::optional<Day> from;
     std::optional<Day> to;
     UsagePeriod::Step step = UsagePeriod::Step::day;
+    // The period of the first page of a list of usage, in its cursors, so that
+    // all pages have the same. Not before 1970.
+    struct Days {
+        Day from;
+        Day to;
+    };
+    std::optional<Days> first_page;
 };
 
 // As parse_list_query(). A cursor must come from a link of the same operation
@@ -35,8 +42,8 @@ struct AdminQuery {
 std::variant<AdminQuery, Error> parse_admin_query(Operation operation,
                                                   std::string_view query);
 
-// By default this month, or the month of `to` until then. nullopt if it ends
-// before it begins.
+// That of the first page; by default this month, or the month of `to` until
+// then. nullopt if it ends before it begins.
 std::optional<UsagePeriod> usage_period(const AdminQuery& query,
                                         Day today) noexcept;
 

@@ -30,6 +30,10 @@ void check_link(api::Operation list, const api::AdminQuery& query,
     REQUIRE(again.sha256 == query.sha256);
     REQUIRE(again.from == query.from && again.to == query.to);
     REQUIRE(again.step == query.step);
+    REQUIRE(again.first_page.has_value() == query.first_page.has_value());
+    REQUIRE(!query.first_page
+            || (again.first_page->from == query.first_page->from
+                && again.first_page->to == query.first_page->to));
     REQUIRE(again.place.cursor == next.cursor);
     REQUIRE(again.place.end == next.end);
     REQUIRE(again.place.after == next.after);

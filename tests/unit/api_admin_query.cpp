@@ -128,3 +128,32 @@ TEST_CASE("a cursor continues the same list", "[api]")
     }
     CHECK_FALSE(refusal(Operation::list_usage, cursor).empty());
 }
+
+TEST_CASE("a cursor of usage has the period of the first page", "[api]")
+{
+    constexpr Day kToday = 20787;
+    AdminQuery query = valid(Operation::list_usage, "limit=5");
+    query.first_page = {20758, 20782};
+    const auto links = [&] {
+        return admin_links("/usage", Operation::list_usage, query,
+                           {7, 9, "a1"});
+    };
+    const std::string next = next_of(links());
+    CHECK(next.find("from=") == std::string::npos);
+    const AdminQuery continued = valid(Operation::list_usage, next);
+    CHECK(continued.place.after == "a1");
+    CHECK(continued.place.cursor == 7);
+    CHECK(continued.place.end == 9);
+    REQUIRE(continued.first_page);
+    const auto period = usage_period(continued, kToday);
+    CHECK(period->from == 20758);
+    CHECK(period->to == 20782);
+    // That of an earlier version has none.
+    query.first_page.reset();
+    CHECK_FALSE(valid(Operation::list_usage, next_of(links())).first_page);
+    // Nor may it have any.
+    query.first_page = {kLastDay + 1, 0};
+    CHECK_FALSE(refusal(Operation::list_usage, next_of(links())).empty());
+    query.first_page = {0, kLastDay + 1};
+    CHECK_FALSE(refusal(Operation::list_usage, next_of(links())).empty());
+}

@@ -643,3 +643,33 @@ TEST_CASE("a store whose limits are on another Redis is changed", "[admin]")
     a.world.strings["P:limits-place"] = "elsewhere id";
     made_by(a, call(Operation::create_account, R"({"label":"L"})"));
 }
+
+TEST_CASE("all pages of usage have the period of the first", "[admin]")
+{
+    Admin a;
+    a.world.time = 1'796'083'190;  // ten seconds before 2026-12-01
+    for (int i = 0; i < 3; ++i) {
+        made_by(a, call(Operation::create_account, "{}"));
+    }
+    const std::string asked = GENERATE("", "from=2026-11-30");
+    AdminCall list = call(Operation::list_usage);
+    std::string query = "limit=1&" + asked;
+    for (int page = 0; page < 3; ++page) {
+        CAPTURE(page);
+        list.query = std::get<api::AdminQuery>(
+            api::parse_admin_query(Operation::list_usage, query));
+        REQUIRE(a.run(list));
+        const json usage = a.body();
+        REQUIRE(usage.size() == 1);
+        REQUIRE(usage[0]["days"].size() == 1);
+        CHECK(usage[0]["days"][0]["date"] == "2026-11-30");
+        const std::string link = a.result.value().link;
+        CHECK(link.empty() == (page == 2));
+        if (link.empty()) {
+            break;
+        }
+        query = link.substr(link.find('?') + 1);
+        query.resize(query.find('>'));
+        a.world.time += 3600;
+    }
+}

@@ -64,7 +64,13 @@ AdminTask list_usage(const AdminCall& call, AdminStore& store)
     for (const api::AccountUsage& usage : listing.accounts) {
         append(response, api::usage_json(usage, plans.table(), period));
     }
-    link_to(page.next, call, response);
+    if (page.next) {
+        api::AdminQuery query = call.query;
+        constexpr api::Day kFirst = 0;  // as empty as an earlier one
+        query.first_page = {period.from, std::max(kFirst, period.to)};
+        response.link =
+            api::admin_links(call.list, call.operation, query, *page.next);
+    }
     co_return response;
 }
 
