@@ -644,6 +644,46 @@ TEST_CASE("a store whose limits are on another Redis is changed", "[admin]")
     made_by(a, call(Operation::create_account, R"({"label":"L"})"));
 }
 
+TEST_CASE("a plan is checked as the record is when it is changed", "[admin]")
+{
+    Admin a;
+    const bool of_key = GENERATE(false, true);
+    const json made = made_by(
+        a, call(of_key ? Operation::create_key : Operation::create_account,
+                R"({"plan":"pro"})"));
+    const std::string id = made["id"];
+    const auto names = a.records(of_key ? "P:key:" : "P:account:");
+    REQUIRE(names.size() == 1);
+    auto& record = a.world.hashes[names[0]];
+    record["per_minute"] = "5";
+    record["per_day"] = "50";
+    const bool lacks = GENERATE(true, false);
+    bool raced = false;
+    a.world.before = [&](const KeyWorld::Words& command) {
+        if (!raced && command[0] == "EVALSHA"
+            && command[1] == store::scripts().write_record.sha1) {
+            raced = true;
+            record["epoch"] = "9000";
+            record["label"] = "theirs";
+            if (lacks) {
+                record.erase("per_day");
+            }
+        }
+    };
+    const bool changed =
+        a.run(call(of_key ? Operation::update_key : Operation::update_account,
+                   R"({"plan":"enterprise"})", id));
+    CHECK(raced);
+    CHECK(changed != lacks);
+    if (lacks) {
+        CHECK(a.error() == ErrorCode::invalid_field);
+        CHECK((record.count("plan") == 0 || record.at("plan") == "pro"));
+    } else {
+        CHECK(record.at("plan") == "enterprise");
+        CHECK(record.at("label") == "theirs");
+    }
+}
+
 TEST_CASE("all pages of usage have the period of the first", "[admin]")
 {
     Admin a;

@@ -123,20 +123,30 @@ AdminTask update_account(const AdminCall& call, AdminStore& store)
         throw own_key();
     }
     const store::AccountName name = with_id(call.id);
-    auto account = co_await store::find_account(store.servers, name);
-    call.body.apply(account);
-    if (call.body.names_limits()) {
-        const api::OwnPlan none;
-        co_await check_plan(call, store, none, account);
+    const api::OwnPlan none;
+    const bool names_limits = call.body.names_limits();
+    for (store::Rounds rounds;; rounds.next()) {
+        auto account = co_await store::find_account(store.servers, name);
+        call.body.apply(account);
+        if (names_limits) {
+            co_await check_plan(call, store, none, account);
+        }
+        const bool may_lack = !names_limits || lacks_numbers(none, account);
+        const store::AccountChange change = [&](api::AccountRecord& record) {
+            call.body.apply(record);
+            record.implicit = false;
+            if (!may_lack && lacks_numbers(none, record)) {
+                throw Outdated();
+            }
+        };
+        const auto changed = co_await if_current(
+            store::update_account(store.servers, name, change));
+        if (changed) {
+            AdminResponse response;
+            response.body = co_await confirmed(account_object(store, *changed));
+            co_return response;
+        }
     }
-    const store::AccountChange change = [&call](api::AccountRecord& record) {
-        call.body.apply(record);
-        record.implicit = false;
-    };
-    account = co_await store::update_account(store.servers, name, change);
-    AdminResponse response;
-    response.body = co_await confirmed(account_object(store, account));
-    co_return response;
 }
 
 AdminTask delete_account(const AdminCall& call, AdminStore& store)

@@ -65,15 +65,21 @@ store::Task<store::KnownPlans> known_plans(const AdminStore& store)
     co_return all;
 }
 
-store::Task<> check_plan(const AdminCall& call, const AdminStore& store,
-                         const api::OwnPlan& key, const api::OwnPlan& account)
+bool lacks_numbers(const api::OwnPlan& key, const api::OwnPlan& account)
 {
     const api::PlanTable built_in;
     const api::PlanInForce plan = built_in.plan_in_force(key, account);
-    const bool lacks_numbers = built_in.needs_numbers(plan.plan)
-                               && (!plan.per_minute || !plan.per_day);
+    return built_in.needs_numbers(plan.plan)
+           && (!plan.per_minute || !plan.per_day);
+}
+
+store::Task<> check_plan(const AdminCall& call, const AdminStore& store,
+                         const api::OwnPlan& key, const api::OwnPlan& account)
+{
+    const std::string plan(api::PlanTable().plan_in_force(key, account).plan);
+    const bool lacks = lacks_numbers(key, account);
     const bool names_plan = call.body.plan && !call.body.plan->empty();
-    if (!lacks_numbers && !names_plan) {
+    if (!lacks && !names_plan) {
         co_return;
     }
     const store::KnownPlans plans = co_await known_plans(store);
@@ -82,7 +88,7 @@ store::Task<> check_plan(const AdminCall& call, const AdminStore& store,
             {api::ErrorCode::invalid_field,
              "plan must be one that Redis, a host or the product defines."});
     }
-    if (lacks_numbers && plans.table().needs_numbers(plan.plan)) {
+    if (lacks && plans.table().needs_numbers(plan)) {
         throw invalid({api::ErrorCode::invalid_field,
                        "plan enterprise needs per_minute and per_day."});
     }

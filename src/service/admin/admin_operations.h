@@ -127,6 +127,24 @@ store::Task<T> confirmed(store::Task<T> rest)
     }
 }
 
+// Whether check_plan() must know what defines the plan, because it is
+// enterprise and lacks a number.
+bool lacks_numbers(const api::OwnPlan& key, const api::OwnPlan& account);
+
+// Thrown by a change of a record that lacks numbers only since check_plan().
+struct Outdated {};
+
+// What a change makes; nullopt if it is outdated.
+template <typename T>
+store::Task<std::optional<T>> if_current(store::Task<T> change)
+{
+    try {
+        co_return co_await change;
+    } catch (const Outdated&) {
+    }
+    co_return std::nullopt;
+}
+
 store::Failed invalid(api::Error error);
 store::Failed own_key();
 // A server of a Cluster is away, so a list would be incomplete.

@@ -277,24 +277,37 @@ AdminTask update_key(const AdminCall& call, AdminStore& store)
     if (call.id == call.caller_key_id) {
         throw own_key();
     }
-    store::StoredKey key = co_await store::find_key(store.servers, call.id);
-    const api::UnixTime now =
-        co_await store::redis_time(store.servers.accounts);
-    if (auto error = call.body.apply(key.record, now)) {
-        throw invalid(std::move(*error));
+    const bool names_limits = call.body.names_limits();
+    for (store::Rounds rounds;; rounds.next()) {
+        store::StoredKey key = co_await store::find_key(store.servers, call.id);
+        const api::UnixTime now =
+            co_await store::redis_time(store.servers.accounts);
+        if (auto error = call.body.apply(key.record, now)) {
+            throw invalid(std::move(*error));
+        }
+        api::AccountRecord account;
+        if (names_limits) {
+            account = co_await read_account(store, key.record.account);
+            co_await check_plan(call, store, key.record, account);
+        }
+        const bool may_lack =
+            !names_limits || lacks_numbers(key.record, account);
+        const store::KeyChange change = [&](api::KeyRecord& record) {
+            static_cast<void>(call.body.apply(record, now));  // as above
+            if (!may_lack && lacks_numbers(record, account)) {
+                throw Outdated();
+            }
+        };
+        auto changed = co_await if_current(
+            store::update_key(store.servers, call.id, change));
+        if (changed) {
+            key.record = std::move(*changed);
+            key.unfinished = false;
+            AdminResponse response;
+            response.body = co_await confirmed(key_object(store, key, now, ""));
+            co_return response;
+        }
     }
-    if (call.body.names_limits()) {
-        const auto account = co_await read_account(store, key.record.account);
-        co_await check_plan(call, store, key.record, account);
-    }
-    const store::KeyChange change = [&call, now](api::KeyRecord& record) {
-        static_cast<void>(call.body.apply(record, now));  // as above
-    };
-    key.record = co_await store::update_key(store.servers, call.id, change);
-    key.unfinished = false;
-    AdminResponse response;
-    response.body = co_await confirmed(key_object(store, key, now, ""));
-    co_return response;
 }
 
 AdminTask delete_key(const AdminCall& call, AdminStore& store)
