@@ -27,6 +27,11 @@ public:
 
     void stop() noexcept override { timer_.stop(); }
 
+    bool is_quitting() const noexcept override
+    {
+        return ngx_base::is_quitting();
+    }
+
 private:
     void on_timer() noexcept { user_->on_alarm(); }
 

@@ -23,6 +23,9 @@ public:
     virtual void set(User& user, std::uint64_t time) noexcept = 0;
     virtual void stop() noexcept = 0;
 
+    // Whether the process exits once its alarms have gone off.
+    virtual bool is_quitting() const noexcept { return false; }
+
 protected:
     ~Alarm() = default;
 };

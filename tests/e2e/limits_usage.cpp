@@ -171,3 +171,36 @@ TEST_CASE("limits usage: denied requests are counted, with bans off too")
     CHECK(used(host.redis, key, "strikes") == 0);
     CHECK(usage_of(host.redis, key) == 2);
 }
+
+TEST_CASE("limits usage: denied requests that Redis refuses are counted later")
+{
+    ClockedRedis host;
+    const auto key = limited_key(host.redis, kMany, 2);
+    NginxServer nginx(host.options());
+    Http http(nginx.url(), key.secret);
+    host.set_time("2027-03-10 12:00:00");
+    for (int i = 0; i < 2; ++i) {
+        REQUIRE(http.get("/v1/pets").status == 200);
+    }
+    host.redis.command({"CONFIG", "SET", "min-replicas-to-write", "1"});
+    for (int i = 0; i < 10; ++i) {
+        CHECK(http.get("/v1/pets").status == 429);
+    }
+    CHECK(wait_until([&] {
+        return contains(nginx.error_log(), "answered with NOREPLICAS");
+    }));
+    const auto denied = [&] {
+        return field_of(host.redis, key, "202703", "10d");
+    };
+    CHECK(denied() == 0);
+    SECTION("once it accepts them, without a further request")
+    {
+        host.redis.command({"CONFIG", "SET", "min-replicas-to-write", "0"});
+        CHECK(wait_until([&] { return denied() == 10; }));
+    }
+    SECTION("but the worker's exit does not wait for that")
+    {
+        nginx.quit();
+        CHECK(denied() == 0);
+    }
+}

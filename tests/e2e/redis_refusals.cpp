@@ -93,6 +93,29 @@ TEST_CASE(
           == 5);
 }
 
+TEST_CASE("redis refusals: denied requests do not flood it")
+{
+    RedisServer redis;
+    const auto key = limited_key(redis, 1'000'000, 1);
+    NginxOptions options;
+    options.redis = redis.url();
+    NginxServer nginx(options);
+    Http http(nginx.url(), key.secret);
+    REQUIRE(http.get("/v1/pets").status == 200);
+    set(redis, "min-replicas-to-write", "1");
+    constexpr int kRequests = 1000;
+    const auto calls = [&] { return command_counts(redis)["evalsha"]; };
+    const auto before = calls();
+    const auto start = Clock::now();
+    for (int i = 0; i < kRequests; ++i) {
+        REQUIRE(http.get("/v1/pets").status == 429);
+    }
+    const auto seconds =
+        std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - start)
+            .count();
+    CHECK(calls() - before < 50 + 10 * seconds);
+}
+
 TEST_CASE(
     "redis refusals: no command waits longer than its timeout for a handshake")
 {

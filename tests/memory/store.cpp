@@ -268,10 +268,7 @@ struct Denials : Limits {
         first->account->count_strike(policy, first->limits, 0);
         reporter.report_and_wait(first, policy, decision, waiter, bans);
         other->account->count_strike(policy, other->limits, 0);
-        try {
-            reporter.queue(other);
-        } catch (const std::bad_alloc&) {
-        }
+        reporter.queue(other);
         reporter.flush();
         pump();
         reporter.flush();

@@ -16,6 +16,7 @@ struct FakeAlarm final : petstore::redis::Alarm {
         alarm = at;
     }
     void stop() noexcept override { alarm.reset(); }
+    bool is_quitting() const noexcept override { return quitting; }
 
     // Lets time pass, and calls the user at each time that it set.
     void wait(std::uint64_t ms)
@@ -28,6 +29,7 @@ struct FakeAlarm final : petstore::redis::Alarm {
         time = end;
     }
 
+    bool quitting = false;
     std::uint64_t time = 10'000;
     std::optional<std::uint64_t> alarm;
 

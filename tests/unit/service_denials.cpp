@@ -224,7 +224,8 @@ TEST_CASE("a denial above the ban threshold is answered with the ban",
     CHECK(next.state().limit_status == api::LimitStatus::banned);
     CHECK(next.retry_after == 300);
     CHECK(worker.idle());
-    const auto denials = worker.cached_key()->account->take_denials(true);
+    const auto denials = worker.cached_key()->account->take_denials(
+        worker.settings.ban, worker.clock.now);
     CHECK(denials.all == 1);
     CHECK(denials.strikes == 0);
 }
@@ -287,9 +288,43 @@ TEST_CASE("a denial whose report cannot be sent is answered at once",
     CHECK(client.ended());
     // No denials were lost.
     worker.link.full = false;
+    worker.clock.advance(499);
+    CHECK(worker.send().status == 429);
+    CHECK(worker.idle());
+    worker.clock.advance(1);
     worker.send();
-    REQUIRE(worker.open() == Names{"strike"});
-    CHECK(worker.link.commands[0][7] == "5");
+    REQUIRE_FALSE(worker.idle());
+    CHECK(worker.open().front() == "strike");
+    CHECK(worker.link.commands[0][7] == "6");
+}
+
+TEST_CASE("a Redis that refuses reports is asked only a few times per second",
+          "[service]")
+{
+    const auto* const refusal =
+        GENERATE("-NOREPLICAS x\r\n", "-OOM x\r\n", "-NOPERM x\r\n");
+    Denied worker;
+    std::size_t limits = 0;
+    const auto before = worker.link.sent.size();
+    for (int ms = 0; ms < 10'000; ms += 10) {
+        FakeClient& client = worker.send();
+        while (!worker.idle()) {
+            if (worker.open().front() == "limit") {
+                ++limits;
+                worker.reply_limit(kDenied);
+            } else if (worker.open().front() == "strike") {
+                worker.link.reply(refusal);
+            } else {
+                worker.reply_to("LRANGE", FakeWorker::three_pets());
+            }
+        }
+        REQUIRE(client.status == 429);
+        REQUIRE(client.state().limit_status == api::LimitStatus::limited);
+        worker.clock.advance(10);
+    }
+    // Each denial is valid for 0.9 s.
+    CHECK(limits <= 12);
+    CHECK(worker.link.sent.size() - before <= 12 * 8);
 }
 
 TEST_CASE("a ban whose request has left is logged by the worker", "[service]")

@@ -93,7 +93,10 @@ TEST_CASE("a denied request's subrequests are denied and counted once",
         CHECK(client->retry_after == 30);
         CHECK(client->ended());
     }
-    CHECK(f.worker.cached_key()->account->take_denials(true).strikes == 1);
+    CHECK(f.worker.cached_key()
+              ->account->take_denials(f.worker.settings.ban, f.worker.clock.now)
+              .strikes
+          == 1);
 }
 
 TEST_CASE("a subrequest does not wait for the report of the denial",

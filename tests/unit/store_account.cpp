@@ -210,11 +210,11 @@ TEST_CASE("denials above the ban threshold have to be reported first",
     CHECK_FALSE(account.count_strike(policy, limits, 1000));
     CHECK(account.count_strike(policy, limits, 1000));
     CHECK(account.has_denials());
-    const auto taken = account.take_denials(true);
+    const auto taken = account.take_denials(policy, 1000);
     CHECK(taken.strikes == 4);
     CHECK_FALSE(account.has_denials());
-    CHECK(account.take_denials(true).strikes == 0);
-    account.settle_denials(taken);
+    CHECK(account.take_denials(policy, 1000).strikes == 0);
+    account.settle_denials(taken, store::ReportEnd::accepted, 1000);
 
     // A higher minute limit raises the threshold.
     const api::Limits higher{5, 10};
@@ -234,14 +234,14 @@ TEST_CASE("strikes of a key are not reported with another's lower limit",
     account.count_strike(policy, {2, 10}, 1000);
     account.count_strike(policy, high, 1000);
     account.count_strike(policy, {2, 10}, 1000);
-    CHECK(account.take_denials(false).minute == 0);
-    const auto taken = account.take_denials(true);
+    CHECK(account.take_denials({false}, 1000).minute == 0);
+    const auto taken = account.take_denials(policy, 1000);
     CHECK(taken.minute == 50);
     account.count_strike(policy, {2, 10}, 1000);
-    CHECK(account.take_denials(true).minute == 2);
+    CHECK(account.take_denials(policy, 1000).minute == 2);
     account.count_strike(policy, {2, 10}, 1000);
-    account.return_denials(taken);
-    CHECK(account.take_denials(true).minute == 50);
+    account.settle_denials(taken, store::ReportEnd::refused, 1000);
+    CHECK(account.take_denials(policy, 1000).minute == 50);
 }
 
 TEST_CASE("new denials add to those that Redis has counted", "[store]")
@@ -255,9 +255,9 @@ TEST_CASE("new denials add to those that Redis has counted", "[store]")
     CHECK_FALSE(account.count_strike(policy, limits, 1001));
     CHECK(account.count_strike(policy, limits, 60'999));
     // Denials expire one window after their report.
-    CHECK(account.take_denials(true).strikes == 2);
+    CHECK(account.take_denials(policy, 60'999).strikes == 2);
     CHECK_FALSE(account.count_strike(policy, limits, 61'000));
-    CHECK(account.take_denials(true).strikes == 1);
+    CHECK(account.take_denials(policy, 61'000).strikes == 1);
 }
 
 TEST_CASE("denials that did not reach Redis are reported again", "[store]")
@@ -265,10 +265,98 @@ TEST_CASE("denials that did not reach Redis are reported again", "[store]")
     Account account("a");
     const api::BanPolicy policy;
     account.count_strike(policy, kLimits, 1000);
-    const auto taken = account.take_denials(true);
+    const auto taken = account.take_denials(policy, 1000);
     account.count_strike(policy, kLimits, 1000);
-    account.return_denials(taken);
-    CHECK(account.take_denials(true).strikes == 2);
+    account.settle_denials(taken, store::ReportEnd::refused, 1000);
+    CHECK(account.take_denials(policy, 1000).strikes == 2);
+}
+
+TEST_CASE("refused strikes are dropped after one window, as usage is not",
+          "[store]")
+{
+    Account account("a");
+    const api::Limits limits{1, 1000};
+    api::BanPolicy policy;
+    policy.threshold = 8;
+    policy.window = 5;
+    for (int i = 0; i < 3; ++i) {
+        CHECK_FALSE(account.count_strike(policy, limits, 1000));
+    }
+    SECTION("while new ones are counted")
+    {
+        for (Monotonic now = 2000; now < 40'000; now += 1000) {
+            const auto taken = account.take_denials(policy, now);
+            account.settle_denials(taken, store::ReportEnd::refused, now);
+            CHECK_FALSE(account.count_strike(policy, limits, now + 600));
+        }
+        const auto taken = account.take_denials(policy, 40'000);
+        CHECK(taken.all == 3 + 38);
+        CHECK(taken.strikes <= 5);
+        CHECK(40'000 - taken.since < 5000);
+    }
+    SECTION("while none are")
+    {
+        const auto taken = account.take_denials(policy, 1500);
+        CHECK(taken.since == 1000);
+        account.settle_denials(taken, store::ReportEnd::refused, 1500);
+        CHECK(account.take_denials({false}, 5999).all == 3);
+        CHECK(account.take_denials(policy, 5999).strikes == 3);
+        account.settle_denials(taken, store::ReportEnd::refused, 5999);
+        const auto late = account.take_denials(policy, 6000);
+        CHECK(late.strikes == 0);
+        CHECK(late.all == 3);
+    }
+}
+
+TEST_CASE("returned strikes are as old as the oldest of them", "[store]")
+{
+    Account account("a");
+    const api::BanPolicy policy;
+    account.count_strike(policy, kLimits, 1000);
+    const auto first = account.take_denials(policy, 1500);
+    account.count_strike(policy, kLimits, 1600);
+    account.settle_denials(first, store::ReportEnd::refused, 1700);
+    const auto both = account.take_denials(policy, 1800);
+    CHECK(both.strikes == 2);
+    CHECK(both.since == 1000);
+    account.settle_denials(both, store::ReportEnd::accepted, 1900);
+    account.count_strike(policy, kLimits, 2000);
+    CHECK(account.take_denials(policy, 2000).since == 2000);
+}
+
+TEST_CASE("after a failed report an account is left alone for half a second",
+          "[store]")
+{
+    Account account("a");
+    api::BanPolicy policy;
+    policy.threshold = 60;
+    account.remember(limited(), kEpoch, 1000, 1000);
+    account.return_denials({70, 70, 60, 1000});
+    CHECK(account.count_strike(policy, kLimits, 1500));
+    CHECK(account.needs_confirmation(1500));
+    const auto taken = account.take_denials(policy, 1500);
+    SECTION("refused")
+    {
+        account.settle_denials(taken, store::ReportEnd::refused, 1510);
+        CHECK_FALSE(account.count_strike(policy, kLimits, 2009));
+        CHECK_FALSE(account.needs_confirmation(2009));
+        CHECK(account.count_strike(policy, kLimits, 2010));
+        CHECK(account.needs_confirmation(2010));
+    }
+    SECTION("unknown: the strikes are not counted again")
+    {
+        account.settle_denials(taken, store::ReportEnd::unknown, 1510);
+        CHECK_FALSE(account.needs_confirmation(2009));
+        CHECK(account.needs_confirmation(2010));
+        CHECK_FALSE(account.count_strike(policy, kLimits, 2010));
+    }
+    SECTION("refused, then accepted")
+    {
+        account.settle_denials(taken, store::ReportEnd::refused, 1510);
+        account.settle_denials(account.take_denials(policy, 1520),
+                               store::ReportEnd::accepted, 1530);
+        CHECK(account.needs_confirmation(1530));
+    }
 }
 
 TEST_CASE("an account may outlive the cache", "[store]")
@@ -328,7 +416,7 @@ TEST_CASE("an index finds each of many accounts until its last user leaves",
     }
     for (int i = 0; i < 1000; ++i) {
         const auto account = index.get("a" + std::to_string(i));
-        CHECK(account->take_denials(true).strikes == (i % 2 == 0 ? 0 : i + 1));
+        CHECK(account->take_denials({}, 0).strikes == (i % 2 == 0 ? 0 : i + 1));
     }
 }
 

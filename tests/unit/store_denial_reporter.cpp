@@ -321,7 +321,7 @@ TEST_CASE("denials of a report that was not sent are reported again", "[store]")
     f.reporter.report(f.key, f.policy);
     CHECK(f.reported() == "4");
     f.link.lose(NoReply::not_sent);
-    CHECK(f.account().take_denials(true).strikes == 4);
+    CHECK(f.account().take_denials(f.policy, f.clock.now).strikes == 4);
 }
 
 TEST_CASE("denials of a report that Redis did not execute are reported again",
@@ -334,7 +334,111 @@ TEST_CASE("denials of a report that Redis did not execute are reported again",
     const bool executed = GENERATE(false, true);
     f.link.reply(executed ? "-ERR a broken script\r\n" : "-READONLY x\r\n");
     CHECK(f.account().has_denials() != executed);
-    CHECK(f.account().take_denials(true).strikes == (executed ? 0 : 3));
+    CHECK(f.denies());  // the error says nothing about the account
+    CHECK(f.account().take_denials(f.policy, f.clock.now).strikes
+          == (executed ? 0 : 3));
+}
+
+TEST_CASE("a refused report is queued again, though no request follows",
+          "[store]")
+{
+    Fixture f;
+    f.deny(3);
+    f.reporter.queue(f.key);
+    f.link.full = GENERATE(false, true);
+    f.alarm.wait(store::DenialReporter::kInterval);
+    if (!f.link.full) {
+        f.link.reply("-NOREPLICAS x\r\n");
+    }
+    f.link.full = false;
+    f.link.sent.clear();
+    f.key.reset();  // evicted
+
+    f.alarm.wait(store::DenialReporter::kRetryInterval - 1);
+    CHECK(f.link.sent.empty());
+    f.alarm.wait(1);
+    REQUIRE(f.link.sent.size() == 1);
+    CHECK(f.reported() == "3");
+    f.link.reply(reply_of({3}));
+    CHECK_FALSE(f.alarm.alarm);
+}
+
+TEST_CASE("refused reports are sent as soon as Redis accepts another",
+          "[store]")
+{
+    Fixture f;
+    const auto other = f.make_key("a2");
+    f.deny(3);
+    f.reporter.report(f.key, f.policy);
+    f.link.reply("-OOM x\r\n");
+    CHECK(f.alarm.alarm
+          == f.alarm.time + store::DenialReporter::kRetryInterval);
+    other->account->count_strike(f.policy, other->limits, f.clock.now);
+    f.reporter.report(other, f.policy);
+    f.link.reply(reply_of({1}));
+    f.alarm.wait(store::DenialReporter::kInterval);
+    CHECK(f.reported() == "3");
+}
+
+TEST_CASE("a quitting worker gives up reports that Redis refuses", "[store]")
+{
+    using store::DenialReporter;
+    Fixture f;
+    f.deny(3);
+    f.reporter.report(f.key, f.policy);
+    f.link.reply("-NOREPLICAS x\r\n");
+    f.alarm.quitting = true;
+    f.alarm.wait(DenialReporter::kRetryInterval);
+    int sent = 0;
+    while (!f.link.commands.empty()) {
+        ++sent;
+        f.link.reply("-NOREPLICAS x\r\n");
+        f.alarm.wait(DenialReporter::kInterval);
+    }
+    CHECK(sent == DenialReporter::kLastFlushes);
+    CHECK_FALSE(f.alarm.alarm);
+}
+
+TEST_CASE("many reports are not sent at once", "[store]")
+{
+    constexpr auto kMost = store::DenialReporter::kMaxAtOnce;
+    Fixture f;
+    std::vector<store::Ref<store::CachedKey>> keys;
+    while (keys.size() < kMost + 5) {
+        keys.push_back(f.make_key("b" + std::to_string(keys.size())));
+        keys.back()->account->count_denial();
+        f.reporter.queue(keys.back());
+    }
+    f.alarm.wait(store::DenialReporter::kInterval);
+    CHECK(f.link.sent.size() == kMost);
+    f.alarm.wait(store::DenialReporter::kInterval);
+    CHECK(f.link.sent.size() == kMost + 5);
+    CHECK_FALSE(f.alarm.alarm);
+    while (!f.link.commands.empty()) {
+        f.link.lose(NoReply::in_doubt);
+    }
+}
+
+TEST_CASE("strikes count for one window, however late they are reported",
+          "[store]")
+{
+    Fixture f;
+    f.deny(3);
+    f.clock.now += 999;
+    f.reporter.report(f.key, f.policy);
+    CHECK(f.link.commands.front()[9] == "60");
+    f.link.reply("-OOM x\r\n");
+    f.clock.now += 44'001;
+    f.deny();
+    f.reporter.report(f.key, f.policy);
+    CHECK(f.reported() == "4");
+    CHECK(f.link.commands.front()[9] == "15");
+    f.link.reply("-OOM x\r\n");
+    f.clock.now += 15'000;
+    f.reporter.report(f.key, f.policy);
+    CHECK(f.reported() == "0");
+    CHECK(f.link.commands.front()[9] == "60");
+    CHECK(f.link.commands.front().back() == "4");
 }
 
 TEST_CASE("denials of a report without a reply are not reported again",
@@ -381,7 +485,7 @@ TEST_CASE("a report whose text cannot be sent returns its denials", "[store]")
     f.link.full = true;
     f.link.reply("-NOSCRIPT No matching script\r\n");
     CHECK(f.waiter.calls == 1);
-    CHECK(f.account().take_denials(true).strikes == 3);
+    CHECK(f.account().take_denials(f.policy, f.clock.now).strikes == 3);
 }
 
 TEST_CASE("a damaged account is logged and the next request asks", "[store]")
@@ -402,8 +506,7 @@ TEST_CASE("an unusable reply to a report makes the next request ask", "[store]")
     Fixture f;
     f.remember_denial();
     f.report_and_wait();
-    f.link.reply(GENERATE(as<std::string>{}, "-LOADING x\r\n", "+OK\r\n",
-                          "*2\r\n:1\r\n:0\r\n"));
+    f.link.reply(GENERATE(as<std::string>{}, "+OK\r\n", "*2\r\n:1\r\n:0\r\n"));
     CHECK_FALSE(f.denies());
     CHECK(f.damage.keys.empty());
     CHECK(f.waiter.calls == 1);
@@ -530,7 +633,7 @@ TEST_CASE("a waiter is called once if its report cannot be sent", "[store]")
     f.report_and_wait();
     CHECK(f.waiter.calls == 1);
     CHECK(f.waiter.decision.minute.reset == kRedisNow + 30'500);
-    CHECK(f.account().take_denials(true).strikes == 3);
+    CHECK(f.account().take_denials(f.policy, f.clock.now).strikes == 3);
 }
 
 TEST_CASE("a waiter whose report has no reply keeps its decision", "[store]")

@@ -14,6 +14,9 @@ namespace {
 // So that it is confirmed before it ends.
 constexpr Monotonic kConfirmDenialAfter = 500;
 
+// However many requests are denied, a Redis that refuses reports gets few.
+constexpr Monotonic kPauseAfterFailure = 500;
+
 constexpr api::Millis kMinute = 60'000;
 constexpr api::Millis kDay = 86'400'000;
 
@@ -109,7 +112,9 @@ std::optional<api::Decision> Account::denial(const api::Limits& limits,
 
 bool Account::needs_confirmation(Monotonic now) const noexcept
 {
-    return !denials_ || now - denials_->confirmed >= kConfirmDenialAfter;
+    return !denials_
+           || (now - denials_->confirmed >= kConfirmDenialAfter
+               && now >= denials_->paused_until);
 }
 
 void Account::count_denial() noexcept
@@ -131,31 +136,48 @@ bool Account::count_strike(const api::BanPolicy& policy,
         >= static_cast<Monotonic>(policy.window) * 1000) {
         denials->reported = 0;
     }
-    DenialCounts& unreported = denials->unreported;
-    ++unreported.all;
-    ++unreported.strikes;
-    unreported.minute = std::max(unreported.minute, limits.minute);
-    return denials->reported + denials->strikes_in_flight + unreported.strikes
-           > policy.threshold_for(limits.minute);
+    denials->drop_old_strikes(policy.window, now);
+    return_denials({1, 1, limits.minute, now});
+    return denials->reported + denials->strikes_in_flight
+                   + denials->unreported.strikes
+               > policy.threshold_for(limits.minute)
+           && now >= denials->paused_until;
 }
 
-DenialCounts Account::take_denials(bool with_strikes) noexcept
+void Account::Denials::drop_old_strikes(std::int64_t window,
+                                        Monotonic now) noexcept
+{
+    if (unreported.strikes != 0
+        && now - unreported.since >= static_cast<Monotonic>(window) * 1000) {
+        unreported = {unreported.all};
+    }
+}
+
+DenialCounts Account::take_denials(const api::BanPolicy& policy,
+                                   Monotonic now) noexcept
 {
     if (!denials_) {
         return {};
     }
     DenialCounts& unreported = denials_->unreported;
-    const DenialCounts taken =
-        with_strikes ? std::exchange(unreported, {})
-                     : DenialCounts{std::exchange(unreported.all, 0)};
-    denials_->strikes_in_flight += taken.strikes;
-    return taken;
+    if (!policy.enabled) {
+        return {std::exchange(unreported.all, 0)};
+    }
+    denials_->drop_old_strikes(policy.window, now);
+    denials_->strikes_in_flight += unreported.strikes;
+    return std::exchange(unreported, {});
 }
 
-void Account::settle_denials(const DenialCounts& counts) noexcept
+void Account::settle_denials(const DenialCounts& counts, ReportEnd end,
+                             Monotonic now) noexcept
 {
     if (denials_) {
         denials_->strikes_in_flight -= counts.strikes;
+        denials_->paused_until =
+            end == ReportEnd::accepted ? 0 : now + kPauseAfterFailure;
+    }
+    if (end == ReportEnd::refused) {
+        return_denials(counts);
     }
 }
 
@@ -164,6 +186,11 @@ void Account::return_denials(const DenialCounts& counts) noexcept
     if (Denials* const denials = need_denials()) {
         DenialCounts& unreported = denials->unreported;
         unreported.all += counts.all;
+        if (counts.strikes != 0) {
+            unreported.since = unreported.strikes == 0
+                                   ? counts.since
+                                   : std::min(unreported.since, counts.since);
+        }
         unreported.strikes += counts.strikes;
         unreported.minute = std::max(unreported.minute, counts.minute);
     }

@@ -22,6 +22,14 @@ struct DenialCounts {
     // The largest minute limit of their keys: no report leads to a ban by the
     // limits of another key than the one denied.
     std::int64_t minute = 0;
+    Monotonic since = 0;  // when the oldest strike was counted
+};
+
+// How a report of denials to Redis ends.
+enum class ReportEnd {
+    accepted,
+    refused,  // certainly not executed
+    unknown,  // perhaps executed
 };
 
 // What one worker knows about an account: Redis's last decision, and the
@@ -65,7 +73,8 @@ public:
     Monotonic denial_asked() const noexcept { return denials_->confirmed; }
 
     // Whether a remembered denial should be confirmed in the background, so
-    // that constant traffic never waits for it.
+    // that constant traffic never waits for it. Not right after a failed
+    // report: the denial then ends unless a later one succeeds.
     bool needs_confirmation(Monotonic now) const noexcept;
 
     // Makes the next request ask Redis.
@@ -83,17 +92,20 @@ public:
 
     // Counts a denial that may lead to a ban. Returns true if it must be
     // reported to Redis before the client is answered, because as far as this
-    // worker knows it exceeds the ban threshold. `policy` must outlive the
-    // account.
+    // worker knows it exceeds the ban threshold; not right after a failed
+    // report. `policy` must outlive the account.
     bool count_strike(const api::BanPolicy& policy, const api::Limits& limits,
                       Monotonic now) noexcept;
 
-    // Returns the denials to report now. Until settle_denials(), they count as
-    // reported. Strikes wait for a report that may lead to a ban.
-    DenialCounts take_denials(bool with_strikes) noexcept;
-    // Ends a report of what take_denials() returned.
-    void settle_denials(const DenialCounts& denials) noexcept;
-    // Counts again what did not reach Redis.
+    // Returns the denials to report now with this policy. Until
+    // settle_denials(), they count as reported. Strikes wait for a report that
+    // may lead to a ban, but not longer than its window.
+    DenialCounts take_denials(const api::BanPolicy& policy,
+                              Monotonic now) noexcept;
+    // Ends a report of what take_denials() returned. Refused denials are
+    // counted again.
+    void settle_denials(const DenialCounts& denials, ReportEnd end,
+                        Monotonic now) noexcept;
     void return_denials(const DenialCounts& denials) noexcept;
     bool has_denials() const noexcept
     {
@@ -125,6 +137,11 @@ private:
         std::int64_t reported = 0;               // strikes
         std::int64_t strikes_in_flight = 0;      // of reports without a reply
         Monotonic reported_at = 0;
+        Monotonic paused_until = 0;  // reports, after one that failed
+
+        // Redis counts no strike for longer than a ban policy's window, so none
+        // may reach it later than that.
+        void drop_old_strikes(std::int64_t window, Monotonic now) noexcept;
     };
 
     Denials* need_denials() noexcept;  // nullptr if out of memory

@@ -1,5 +1,6 @@
 #include "denial_reporter.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "../../redis/error_table.h"
@@ -19,13 +20,19 @@ public:
           waiter_(waiter), log_(log), sent_(owner.clock_.monotonic())
     {}
 
-    void send(const api::BanPolicy& policy) noexcept
+    void send(api::BanPolicy policy) noexcept
     {
         Account& account = *key_->account;
         account.report_in_flight_ |= waiter_ == nullptr;
         // Where there are no bans, strikes of other locations wait for their
         // own report.
-        denials_ = account.take_denials(policy.enabled);
+        denials_ = account.take_denials(policy, sent_);
+        if (denials_.strikes != 0) {
+            // They may have been refused before, and count for a whole window
+            // in all.
+            policy.window -=
+                static_cast<std::int64_t>((sent_ - denials_.since) / 1000);
+        }
         try {
             start(owner_.link_,
                   owner_.limiter_.report_denials(account.id(), key_->epoch,
@@ -58,34 +65,37 @@ private:
             if (status.decision.verdict != api::Verdict::admitted) {
                 decision_ = status.decision;
             }
-        } else {
-            if (damaged.empty() && reply.is_error()
-                && !redis::error_row(reply.text()).executed) {
-                account.return_denials(denials_);
-            }
-            // An operator changed something, or the account is damaged: the
-            // next request must ask Redis.
-            account.forget_denial();
+            return end(ReportEnd::accepted);
         }
-        end();
+        if (damaged.empty() && reply.is_error()) {
+            // Says nothing about the account, whose denial ends soon unless it
+            // is confirmed.
+            return end(redis::error_row(reply.text()).executed
+                           ? ReportEnd::unknown
+                           : ReportEnd::refused);
+        }
+        // An operator changed something, or the account is damaged: the next
+        // request must ask Redis.
+        account.forget_denial();
+        end(status.kind == LimitResult::Kind::stale ? ReportEnd::accepted
+                                                    : ReportEnd::unknown);
     }
 
     void on_no_result(redis::NoReply cause) noexcept override
     {
-        if (cause == redis::NoReply::not_sent) {
-            key_->account->return_denials(denials_);
-        }
-        end();
+        end(cause == redis::NoReply::not_sent ? ReportEnd::refused
+                                              : ReportEnd::unknown);
     }
 
-    void end() noexcept
+    void end(ReportEnd how) noexcept
     {
         const auto self = owner_.reports_.take(*this);
-        key_->account->settle_denials(denials_);
+        Account& account = *key_->account;
+        account.settle_denials(denials_, how, owner_.clock_.monotonic());
+        account.report_in_flight_ &= waiter_ != nullptr;
+        owner_.on_end(key_, how);
         if (waiter_ != nullptr) {
             waiter_->on_result(decision_);
-        } else {
-            key_->account->report_in_flight_ = false;
         }
     }
 
@@ -107,14 +117,42 @@ DenialReporter::DenialReporter(redis::Link& link, const LimitCommands& limiter,
 
 DenialReporter::~DenialReporter() = default;
 
-void DenialReporter::queue(const Ref<CachedKey>& key)
+void DenialReporter::queue(const Ref<CachedKey>& key) noexcept
 {
-    if (!key->account->report_queued_) {
+    if (key->account->report_queued_) {
+        return;
+    }
+    try {
         queued_.push_back(key);
-        key->account->report_queued_ = true;
-        if (queued_.size() == 1) {
-            alarm_.set(*this, alarm_.now() + kInterval);
+    } catch (...) {
+        return;  // out of memory
+    }
+    key->account->report_queued_ = true;
+    if (queued_.size() == 1) {
+        schedule();
+    }
+}
+
+void DenialReporter::schedule() noexcept
+{
+    const bool waits = refused_ && !alarm_.is_quitting();
+    flush_at_ = alarm_.now() + (waits ? kRetryInterval : kInterval);
+    alarm_.set(*this, flush_at_);
+}
+
+void DenialReporter::on_end(const Ref<CachedKey>& key, ReportEnd end) noexcept
+{
+    if (end == ReportEnd::unknown) {
+        return;
+    }
+    refused_ = end == ReportEnd::refused;
+    if (!refused_) {
+        if (!queued_.empty() && flush_at_ > alarm_.now() + kInterval) {
+            schedule();
         }
+    } else if (key->account->has_denials() && queued_.size() < kMaxQueued
+               && last_flushes_ < kLastFlushes) {
+        queue(key);
     }
 }
 
@@ -152,23 +190,24 @@ void DenialReporter::report_and_wait(const Ref<CachedKey>& key,
 void DenialReporter::flush() noexcept
 {
     constexpr api::BanPolicy kNoBan = {false};
-    const auto queued = std::exchange(queued_, {});
-    for (const Ref<CachedKey>& key : queued) {
+    last_flushes_ += alarm_.is_quitting() ? 1 : 0;
+    for (auto left = std::min(queued_.size(), kMaxAtOnce); left > 0; --left) {
+        const Ref<CachedKey> key = std::move(queued_.front());
+        queued_.pop_front();
         Account& account = *key->account;
         account.report_queued_ = false;
         if (!account.has_denials()) {
             continue;
         }
-        if (!account.report_in_flight_) {
+        if (account.report_in_flight_) {
+            queue(key);
+        } else {
             const api::BanPolicy* const policy = account.denials_->policy;
             report(key, policy != nullptr ? *policy : kNoBan);
-            continue;
         }
-        try {
-            queue(key);
-        } catch (...) {
-            // Out of memory: they are sent with the account's next report.
-        }
+    }
+    if (!queued_.empty()) {
+        schedule();
     }
 }
 

@@ -1,7 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <vector>
+#include <deque>
 
 #include "../../redis/alarm.h"
 #include "../../redis/in_flight.h"
@@ -26,11 +27,23 @@ protected:
 
 // Reports to Redis the denials of this worker, many in one command, for the
 // usage of their accounts, and so that bans count the denials of all hosts. The
-// reply reveals changes by an operator. One per Storage.
+// reply reveals changes by an operator. Refused denials are queued again; those
+// that Redis may have counted are not, as usage must not show too many. One per
+// Storage.
 class DenialReporter final : private redis::Alarm::User {
 public:
     // How long denials are collected, in milliseconds.
     static constexpr std::uint64_t kInterval = 500;
+    // The same while Redis refuses reports.
+    static constexpr std::uint64_t kRetryInterval = 2000;
+    // How often a quitting worker, which waits for reports, sends them.
+    static constexpr int kLastFlushes = 10;
+    // The most reports sent at once, so that the link's queue has room for
+    // requests.
+    static constexpr std::size_t kMaxAtOnce = 1000;
+    // The most accounts queued with refused denials. Those of others wait for
+    // the account's next report.
+    static constexpr std::size_t kMaxQueued = 10'000;
 
     // All borrowed.
     DenialReporter(redis::Link& link, const LimitCommands& limiter,
@@ -39,8 +52,9 @@ public:
     ~DenialReporter();
     DenialReporter(const DenialReporter&) = delete;
 
-    // Schedules a report of the account's denials. Throws std::bad_alloc.
-    void queue(const Ref<CachedKey>& key);
+    // Schedules a report of the account's denials. If out of memory, they are
+    // sent with the account's next report.
+    void queue(const Ref<CachedKey>& key) noexcept;
 
     // Sends the report now. Does nothing while a report of the account is in
     // flight. If out of memory, the denials are sent with the account's next
@@ -58,13 +72,15 @@ public:
                          const api::Decision& decision,
                          Waiter<api::Decision>& waiter, BanLog& log) noexcept;
 
-    // Sends the scheduled reports; the alarm does, too.
+    // Sends scheduled reports; the alarm does, too.
     void flush() noexcept;
 
 private:
     class Report;
 
     void on_alarm() noexcept override { flush(); }
+    void schedule() noexcept;
+    void on_end(const Ref<CachedKey>& key, ReportEnd end) noexcept;
 
     redis::Link& link_;
     const LimitCommands& limiter_;
@@ -72,7 +88,10 @@ private:
     redis::Alarm& alarm_;
     DamageLog& damage_log_;
     BanLog& ban_log_;
-    std::vector<Ref<CachedKey>> queued_;
+    std::deque<Ref<CachedKey>> queued_;
+    std::uint64_t flush_at_ = 0;  // if any are queued
+    bool refused_ = false;        // the latest report that was not in doubt
+    int last_flushes_ = 0;        // since the worker quits
     redis::InFlight<Report> reports_;
 };
 
