@@ -441,6 +441,18 @@ TEST_CASE("strikes count for one window, however late they are reported",
     CHECK(f.link.commands.front().back() == "4");
 }
 
+TEST_CASE("a record from before a lost connection confirms no denial",
+          "[store]")
+{
+    Fixture f;
+    f.remember_denial();
+    f.link.generation = 2;
+    f.reporter.report(f.key, f.policy);
+    CHECK(f.link.commands.front()[6] == "0");
+    f.link.reply(reply_of({-1}));
+    CHECK_FALSE(f.denies());
+}
+
 TEST_CASE("denials of a report without a reply are not reported again",
           "[store]")
 {

@@ -34,9 +34,9 @@ public:
                 static_cast<std::int64_t>((sent_ - denials_.since) / 1000);
         }
         try {
-            start(owner_.link_,
-                  owner_.limiter_.report_denials(account.id(), key_->epoch,
-                                                 denials_, policy));
+            start(owner_.link_, owner_.limiter_.report_denials(
+                                    account.id(), key_->epoch_on(owner_.link_),
+                                    denials_, policy));
         } catch (...) {
             on_no_result(redis::NoReply::not_sent);
         }

@@ -5,13 +5,6 @@
 
 namespace petstore::store {
 
-namespace {
-
-// Not the epoch of any account.
-constexpr std::int64_t kNoEpoch = 0;
-
-}  // namespace
-
 LimitQueue::LimitQueue(redis::Link& link, redis::Scheduler& scheduler,
                        const LimitCommands& limiter, DamageLog& damage_log,
                        EventLog& log) noexcept
@@ -32,8 +25,8 @@ void LimitQueue::add(const Ref<CachedKey>& key, std::int64_t cost, Known known,
     // If the key records are on another Redis, they survive when the accounts'
     // Redis loses its data. An account without a state may then always be a
     // lost one, never certainly a new one.
-    request.fresh =
-        known.fresh && limiter_.brings_version() && !may_be_outdated(*key);
+    request.fresh = known.fresh && limiter_.brings_version()
+                    && !key->may_be_outdated(link_);
     request.placed = known.placed;
     request.needs_version = asker.needs_version;
     try {
@@ -99,21 +92,6 @@ void LimitQueue::add_to_new_batch(const LimitRequest& request,
     }
     ++numbers_;
     scheduler_.schedule(batch, redis::Scheduler::Stage::batch);
-}
-
-// A failover or restart may lose the latest epochs, but not the records that
-// they announced, which were written before, perhaps to another Redis. So
-// records read earlier are read again, with the account's current epoch.
-bool LimitQueue::may_be_outdated(const CachedKey& key) const noexcept
-{
-    const auto generation = static_cast<std::uint32_t>(
-        link_.connection_generation(key.account->slot_key()));
-    return key.generation != generation;
-}
-
-std::int64_t LimitQueue::epoch_of(const CachedKey& key) const noexcept
-{
-    return may_be_outdated(key) ? kNoEpoch : key.epoch;
 }
 
 // Stops adding to the batch. Batches are sent in the order in which they were

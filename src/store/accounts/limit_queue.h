@@ -75,14 +75,15 @@ public:
     void add(const Ref<CachedKey>& key, std::int64_t cost, Known known,
              const Asker& asker) noexcept;
 
-    // Whether the epochs of the key's account may have been lost since its
-    // records were read. If so after a decision, the records must be read again
-    // before it is used.
-    bool may_be_outdated(const CachedKey& key) const noexcept;
-
-    // The epoch that the key's records are valid for; 0, which no account has,
-    // if they may be outdated.
-    std::int64_t epoch_of(const CachedKey& key) const noexcept;
+    // Both of CachedKey, for the Redis that is asked here.
+    bool may_be_outdated(const CachedKey& key) const noexcept
+    {
+        return key.may_be_outdated(link_);
+    }
+    std::int64_t epoch_of(const CachedKey& key) const noexcept
+    {
+        return key.epoch_on(link_);
+    }
 
 private:
     class Batch;

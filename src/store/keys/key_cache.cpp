@@ -17,6 +17,19 @@ constexpr std::size_t kRefusedShare = 16;
 
 }  // namespace
 
+bool CachedKey::may_be_outdated(const redis::Link& accounts) const noexcept
+{
+    return generation
+           != static_cast<std::uint32_t>(
+               accounts.connection_generation(account->slot_key()));
+}
+
+std::int64_t CachedKey::epoch_on(const redis::Link& accounts) const noexcept
+{
+    constexpr std::int64_t kNoEpoch = 0;
+    return may_be_outdated(accounts) ? kNoEpoch : epoch;
+}
+
 void CachedKey::set_limits(const api::PlanInForce& plan) noexcept
 {
     limits = plan.limits;

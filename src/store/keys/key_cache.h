@@ -12,6 +12,7 @@
 #include "../../api/key.h"
 #include "../../api/limit.h"
 #include "../../api/plan.h"
+#include "../../redis/link.h"
 #include "../accounts/account.h"
 #include "../bounded_cache.h"
 #include "../clock.h"
@@ -73,7 +74,7 @@ private:
 // them in the CPU's caches: each byte and each pointer to follow counts.
 struct CachedKey : RefCounted {
     // The connection_generation() of the accounts' link (its lower half) before
-    // the records were read. For LimitQueue only.
+    // the records were read.
     std::uint32_t generation = 0;
 
     // Of the plans that the limits are from. For PlansInForce only.
@@ -92,6 +93,15 @@ struct CachedKey : RefCounted {
     // cannot ask Redis. The limit is 0 before the first one.
     api::RateView rate;
     CachedRecord record;
+
+    // A Redis may lose the latest epochs in a failover or restart, and keep the
+    // records that they announced: these may be on another Redis, and on the
+    // same one they were written before. So a record read before that is read
+    // again, with the account's current epoch.
+    bool may_be_outdated(const redis::Link& accounts) const noexcept;
+    // The epoch for commands about the account; 0, which no account has, if
+    // the record may be outdated.
+    std::int64_t epoch_on(const redis::Link& accounts) const noexcept;
 
     void set_limits(const api::PlanInForce& plan) noexcept;
     // Replaces those that are the plan's.
