@@ -327,6 +327,25 @@ TEST_CASE("a Redis that refuses reports is asked only a few times per second",
     CHECK(worker.link.sent.size() - before <= 12 * 8);
 }
 
+TEST_CASE("keys of a banned account with other limits do not ask Redis",
+          "[service]")
+{
+    Denied worker;
+    worker.send();
+    worker.send();
+    worker.send();
+    worker.reply_strike(4, true, kBanned);
+    FakeClient other(worker);
+    other.request().headers["Authorization"] = "Bearer another-key-of-a1";
+    other.start();
+    worker.reply_record({{"id", "k2"}, {"plan", "pro"}});
+    CHECK(other.status == 429);
+    CHECK(other.state().limit_status == api::LimitStatus::banned);
+    CHECK(other.rate() == Rate{300, 0, worker.now() + 300});
+    CHECK(worker.send().state().limit_status == api::LimitStatus::banned);
+    CHECK(worker.idle());
+}
+
 TEST_CASE("a ban whose request has left is logged by the worker", "[service]")
 {
     Denied worker;

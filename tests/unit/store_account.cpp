@@ -111,14 +111,45 @@ TEST_CASE("a denial from memory shows no window that has ended", "[store]")
     CHECK(decision->day.reset == by_day.day.reset);
 }
 
-TEST_CASE("a denial is repeated only for the limits that it was decided with",
+TEST_CASE("a denial is repeated by the limits of the key that is used",
           "[store]")
 {
     Account account("a");
     account.remember(limited(), kEpoch, 5000, 5000);
     CHECK(account.denial({60, 1000}, kEpoch, 1, 5100));
+    // Redis would admit it.
     CHECK_FALSE(account.denial({61, 1000}, kEpoch, 1, 5100));
-    CHECK_FALSE(account.denial({60, 1001}, kEpoch, 1, 5100));
+    const auto lower = account.denial({59, 1001}, kEpoch, 1, 5100);
+    REQUIRE(lower);
+    CHECK(lower->verdict == Verdict::limited);
+    CHECK(lower->minute.limit == 59);
+    CHECK(lower->minute.used == 60);
+    CHECK(lower->day.limit == 1001);
+    // The account's 70 requests of this day are enough for this key.
+    const auto by_day = account.denial({61, 70}, kEpoch, 1, 5100);
+    REQUIRE(by_day);
+    CHECK(api::rate_view(*by_day).limit == 70);
+}
+
+TEST_CASE("a ban is repeated for all keys, with the limits of each", "[store]")
+{
+    Account account("a");
+    auto decision = banned(200'000);
+    decision.month = {0, 5000, 0};
+    account.remember(decision, kEpoch, 5000, 5000);
+    const auto higher = account.denial({300, 9000}, kEpoch, 1, 5100);
+    REQUIRE(higher);
+    CHECK(higher->verdict == Verdict::banned);
+    CHECK(higher->minute.limit == 300);
+    CHECK(higher->minute.used == 60);
+    CHECK(higher->day.limit == 9000);
+    CHECK(higher->month.limit == 0);
+    // Of a key with a monthly limit, where the banned one had none.
+    const auto monthly = account.denial({60, 1000, 6000}, kEpoch, 1, 5100);
+    REQUIRE(monthly);
+    CHECK(monthly->month.limit == 6000);
+    CHECK(monthly->month.used == 5000);
+    CHECK(monthly->month.reset == 31 * 86'400'000LL);  // kRedisNow is in 1970
 }
 
 TEST_CASE("a denial is repeated only for costs that find too little left",

@@ -5,6 +5,7 @@
 #include <new>
 #include <utility>
 
+#include "../../api/date.h"
 #include "../memory.h"
 
 namespace petstore::store {
@@ -25,6 +26,19 @@ bool lacks(const api::Window& window, std::int64_t cost,
            api::Millis time) noexcept
 {
     return !window.has(cost) && window.reset > time;
+}
+
+// Keys of an account may have limits of their own, but share its counts.
+void set_limits(api::Decision& decision, const api::Limits& limits) noexcept
+{
+    decision.minute.limit = limits.minute;
+    decision.day.limit = limits.day;
+    decision.month.limit = limits.month;
+    if (limits.has_month() && decision.month.reset == 0) {
+        decision.month.reset =
+            api::first_of_next_month(api::day_of(decision.now / 1000))
+            * api::kDaySeconds * 1000;
+    }
 }
 
 // A window that has ended will begin with the next request.
@@ -86,22 +100,18 @@ std::optional<api::Decision> Account::denial(const api::Limits& limits,
         || now - denials_->confirmed >= kDecisionValidFor) {
         return std::nullopt;
     }
-    const api::Decision& last = denials_->last;
-    if (last.minute.limit != limits.minute || last.day.limit != limits.day
-        || last.month.limit != limits.month) {
-        return std::nullopt;
-    }
+    api::Decision decision = denials_->last;
+    set_limits(decision, limits);
     // No earlier than Redis's clock now.
     const api::Millis latest =
-        last.now + static_cast<api::Millis>(now - denials_->confirmed);
-    const bool banned = last.verdict == api::Verdict::banned;
-    if (banned ? latest >= last.ban_until
-               : !lacks(last.minute, cost, latest)
-                     && !lacks(last.day, cost, latest)
-                     && !lacks(last.month, cost, latest)) {
+        decision.now + static_cast<api::Millis>(now - denials_->confirmed);
+    const bool banned = decision.verdict == api::Verdict::banned;
+    if (banned ? latest >= decision.ban_until
+               : !lacks(decision.minute, cost, latest)
+                     && !lacks(decision.day, cost, latest)
+                     && !lacks(decision.month, cost, latest)) {
         return std::nullopt;
     }
-    api::Decision decision = last;
     decision.cost = cost;
     decision.now += static_cast<api::Millis>(now - denials_->now_read);
     // The month's end changes with the month, for less than a second.

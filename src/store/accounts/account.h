@@ -60,11 +60,11 @@ public:
     void remember(const api::Decision& decision, std::int64_t epoch,
                   Monotonic sent, Monotonic now) noexcept;
 
-    // The denial of a request of this cost that Redis would repeat: it was
-    // confirmed less than a second ago, has not ended, and was decided with
-    // these limits (another key of the account may have others) and for a key
-    // of no later epoch (so that a revoked key is not refused as if it were
-    // valid).
+    // The denial of a request of this cost that Redis would repeat for a key
+    // with these limits, whichever key of the account it was decided for: it
+    // was confirmed less than a second ago, has not ended, and was decided for
+    // a key of no later epoch (so that a revoked key is not refused as if it
+    // were valid).
     std::optional<api::Decision> denial(const api::Limits& limits,
                                         std::int64_t epoch, std::int64_t cost,
                                         Monotonic now) const noexcept;
