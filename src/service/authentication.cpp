@@ -34,7 +34,7 @@ void Authentication::read()
         task_.storage().plans.current();
         const std::string_view account =
             key_ != nullptr ? key_->account->id() : std::string_view();
-        task_.storage().key_loader.load(digest_, {epoch_, account},
+        task_.storage().key_loader.load(digest_, {epoch_, account, task_.now()},
                                         key_read_.begin());
     }
 }

@@ -96,15 +96,16 @@ void GetUsage::take_usage(const store::SharedUsage& usage)
 
 // Whether the key's records may be older than the account's latest change.
 // Without a state there is no epoch to compare, so they must have been read for
-// this request.
+// this request, or a moment ago.
 bool GetUsage::is_outdated(const api::AccountUsage& usage) const noexcept
 {
+    const auto& key = authentication_.key();
     if (usage.epoch == 0) {
         return record_ != Authentication::Record::fresh
-               && !authentication_.renewed();
+               && !authentication_.renewed()
+               && now() - key->asked >= store::Account::kDecisionValidFor;
     }
-    return usage.epoch
-           != storage().limit_queue.epoch_of(*authentication_.key());
+    return usage.epoch != storage().limit_queue.epoch_of(*key);
 }
 
 // Unless a decision about the same client's request is shown, or the main

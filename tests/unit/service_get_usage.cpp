@@ -194,6 +194,35 @@ TEST_CASE("usage: without a state, a key in memory is read again", "[service]")
     CHECK(worker.idle());
 }
 
+TEST_CASE("usage: without a state, a key is read again once per second",
+          "[service]")
+{
+    FakeWorker worker;
+    worker.know_key();
+    const auto ask = [&] {
+        auto client = std::make_unique<FakeClient>(worker, Method::get, kUsage);
+        client->start_usage();
+        return client;
+    };
+    const auto first = ask();
+    worker.reply_to("read_usage", no_counts(worker, 1));
+    worker.reply_to("GET", kNil);
+    worker.reply_to("read_usage", no_counts(worker, 14));
+    worker.clock.advance(300);
+    worker.reply_record();
+    CHECK(first->status == 200);
+
+    // Counted from when Redis was asked.
+    worker.clock.advance(599);
+    CHECK(ask()->status == 200);
+    CHECK(worker.idle());
+    worker.clock.advance(1);
+    const auto later = ask();
+    CHECK(worker.open() == Names{"HGETALL"});
+    worker.reply_record({{"disabled", "1"}});
+    CHECK(later->status == 401);
+}
+
 TEST_CASE("usage: limits on another Redis are not shown as unused", "[service]")
 {
     FakeWorker worker;

@@ -88,6 +88,7 @@ struct CachedKey : RefCounted {
     api::Digest digest{};  // of the API key; set by KeyCache
     Ref<Account> account;
     std::int64_t epoch = 0;
+    Monotonic asked = 0;  // when Redis was asked for the records
     api::Limits limits;
     // Of Redis's last decision on a request with this key, for responses that
     // cannot ask Redis. The limit is 0 before the first one.

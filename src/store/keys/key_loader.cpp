@@ -26,13 +26,15 @@ public:
          const Required& required)
         : Item(loads, digest), owner_(owner), number_(++owner.started_),
           epoch_(required.epoch), account_(required.account),
-          generation_(owner.accounts_link_.connection_generation(account_))
+          generation_(owner.accounts_link_.connection_generation(account_)),
+          started_(required.now)
     {}
 
     std::uint64_t number() const noexcept { return number_; }
     std::int64_t epoch() const noexcept { return epoch_; }
     const std::string& account() const noexcept { return account_; }
     std::uint64_t generation() const noexcept { return generation_; }
+    Monotonic started() const noexcept { return started_; }
 
     // The key's record.
     void on_reply(const redis::Reply& reply) noexcept override
@@ -104,6 +106,7 @@ private:
     const std::int64_t epoch_;
     const std::string account_;       // empty if unknown
     const std::uint64_t generation_;  // of the account's link before the load
+    const Monotonic started_;
     api::KeyRecord record_;
 };
 
@@ -252,6 +255,7 @@ Ref<CachedKey> KeyLoader::cache(const Load& load, const api::KeyRecord& record,
     // changed between the two reads, before the account did.
     key->epoch = load.epoch() == 0 ? record.epoch : load.epoch();
     key->generation = generation_of(record.account, load);
+    key->asked = load.started();
     key->account = cache_.account(record.account);
     cache_.put(load.key(), key);
     return key;

@@ -50,6 +50,7 @@ public:
     struct Required {
         std::int64_t epoch = 0;         // 0 accepts any
         std::string_view account = {};  // empty if unknown
+        Monotonic now = 0;
     };
 
     // Calls the waiter exactly once, possibly before returning; with nullptr if
