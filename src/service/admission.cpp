@@ -102,6 +102,11 @@ void Admission::on_result(
         task_.attempt(
             [&] { handler_.on_limit_decided(*outcome.value().version); });
     }
+    if (failure == nullptr && task_.over()
+        && outcome.value().kind == store::LimitAnswer::Kind::decided) {
+        take_unanswered(task_, authentication_.key(), outcome.value().decision,
+                        sent_);
+    }
     const auto followers = std::exchange(followers_, {});
     if (!task_.gone()) {
         const bool lost = failure != nullptr && failure->in_doubt;

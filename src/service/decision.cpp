@@ -10,18 +10,16 @@ namespace {
 // A dry run leads to no ban, not even for denials counted in other locations.
 constexpr api::BanPolicy kNoBan = {false};
 
-// Counts a denied request.
-Consequence count_denial(RequestTask& task, const ValidKey& key,
-                         const api::Decision& decision)
+// Counts a denied request. Returns true if it may cause a ban at once.
+bool count_denial(RequestTask& task, const ValidKey& key,
+                  const api::Decision& decision) noexcept
 {
     const api::BanPolicy& policy = task.settings().ban;
     if (decision.verdict == api::Verdict::banned || !policy.enabled) {
         key->account->count_denial();
-    } else if (key->account->count_strike(policy, key->limits, task.now())) {
-        return Consequence::deny_counted;
+        return false;
     }
-    task.storage().denials.queue(key);
-    return Consequence::deny;
+    return key->account->count_strike(policy, key->limits, task.now());
 }
 
 }  // namespace
@@ -70,7 +68,30 @@ Consequence apply_decision(RequestTask& task, const ValidKey& key,
         || std::exchange(state.decision.denial_counted, true)) {
         return Consequence::deny;
     }
-    return count_denial(task, key, decision);
+    if (count_denial(task, key, decision)) {
+        return Consequence::deny_counted;
+    }
+    task.storage().denials.queue(key);
+    return Consequence::deny;
+}
+
+void take_unanswered(RequestTask& task, const ValidKey& key,
+                     const api::Decision& decision,
+                     store::Monotonic sent) noexcept
+{
+    try {
+        take_decision(decision, sent, *key, task.storage());
+    } catch (...) {
+        // Out of memory: the next request asks again.
+    }
+    if (decision.verdict == api::Verdict::admitted
+        || task.settings().limit_dry_run || api::exceeds_plan(decision)
+        || (!task.gone()
+            && std::exchange(task.state().decision.denial_counted, true))) {
+        return;
+    }
+    count_denial(task, key, decision);
+    task.storage().denials.queue(key);
 }
 
 void confirm_denial(RequestTask& task, const ValidKey& key) noexcept

@@ -27,6 +27,12 @@ enum class Consequence {
 Consequence apply_decision(RequestTask& task, const ValidKey& key,
                            const api::Decision& decision);
 
+// Takes the decision, and counts a denial, for a request whose client has left:
+// it must not escape a ban by that.
+void take_unanswered(RequestTask& task, const ValidKey& key,
+                     const api::Decision& decision,
+                     store::Monotonic sent) noexcept;
+
 // Reports a denial from memory to Redis, so that constant traffic never waits
 // for its confirmation.
 void confirm_denial(RequestTask& task, const ValidKey& key) noexcept;

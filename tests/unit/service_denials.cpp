@@ -327,6 +327,51 @@ TEST_CASE("a Redis that refuses reports is asked only a few times per second",
     CHECK(worker.link.sent.size() - before <= 12 * 8);
 }
 
+TEST_CASE("a denied request whose client left is counted", "[service]")
+{
+    FakeWorker worker;
+    worker.settings.ban.threshold = 0;
+    worker.know_key(kTwoPerMinute);
+    {
+        FakeClient client(worker);
+        client.send();
+        client.leave();
+        SECTION("denied")
+        {
+            worker.reply_limit(kDenied);
+            CHECK(client.releases == 1);
+            worker.storage.denials.flush();
+            REQUIRE(worker.open().back() == "strike");
+            CHECK(worker.link.commands.back()[7] == "1");
+            CHECK(worker.link.commands.back().back() == "1");
+            // The denial is remembered.
+            FakeClient next(worker);
+            next.start();
+            CHECK(next.status == 429);
+        }
+        SECTION("banned")
+        {
+            worker.reply_limit(kBanned);
+            worker.storage.denials.flush();
+            REQUIRE(worker.open().back() == "strike");
+            CHECK(worker.link.commands.back()[7] == "0");
+            CHECK(worker.link.commands.back().back() == "1");
+        }
+        SECTION("admitted")
+        {
+            worker.admit();
+            CHECK_FALSE(worker.reports.alarm);
+            CHECK(worker.cached_key()->rate.limit != 0);
+        }
+        SECTION("in a dry run")
+        {
+            worker.settings.limit_dry_run = true;
+            worker.reply_limit(kDenied);
+            CHECK_FALSE(worker.reports.alarm);
+        }
+    }
+}
+
 TEST_CASE("keys of a banned account with other limits do not ask Redis",
           "[service]")
 {
