@@ -165,10 +165,12 @@ bool Admission::must_read_again() const noexcept
 // Once the limiter has answered another request of the same client's.
 void Admission::follow()
 {
-    const bool decided =
-        task_.state().decision.stage == SharedDecision::Stage::made;
-    decided&& must_read_again() ? authentication_.read_again()
-                                : authentication_.check();
+    if (task_.state().decision.stage == SharedDecision::Stage::made
+        && must_read_again()) {
+        authentication_.read_again();
+    } else {
+        authentication_.check();
+    }
 }
 
 void Admission::take_marker(const store::Done&)

@@ -98,7 +98,8 @@ struct CachedKey : RefCounted {
     // A Redis may lose the latest epochs in a failover or restart, and keep the
     // records that they announced: these may be on another Redis, and on the
     // same one they were written before. So a record read before that is read
-    // again, with the account's current epoch.
+    // again, with the account's current epoch: before it is used, or, if the
+    // limiter's command had been encoded, before its decision is.
     bool may_be_outdated(const redis::Link& accounts) const noexcept;
     // The epoch for commands about the account; 0, which no account has, if
     // the record may be outdated.
