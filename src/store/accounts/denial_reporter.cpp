@@ -34,9 +34,11 @@ public:
                 static_cast<std::int64_t>((sent_ - denials_.since) / 1000);
         }
         try {
-            start(owner_.link_, owner_.limiter_.report_denials(
-                                    account.id(), key_->epoch_on(owner_.link_),
-                                    denials_, policy));
+            // The epoch that the denials were counted by, even if it may be
+            // outdated: with another one, Redis would not count the strikes.
+            start(owner_.link_,
+                  owner_.limiter_.report_denials(account.id(), key_->epoch,
+                                                 denials_, policy));
         } catch (...) {
             on_no_result(redis::NoReply::not_sent);
         }
@@ -55,7 +57,11 @@ private:
         if (status.kind == LimitResult::Kind::decided) {
             const Monotonic now = owner_.clock_.monotonic();
             key_->rate = api::rate_view(status.decision);
-            account.remember(status.decision, key_->epoch, sent_, now);
+            if (key_->may_be_outdated(owner_.link_)) {
+                account.forget_denial();
+            } else {
+                account.remember(status.decision, key_->epoch, sent_, now);
+            }
             account.set_reported(status.strikes, now);
             if (status.new_ban) {
                 log_.account_banned(account, status);
@@ -119,7 +125,7 @@ DenialReporter::~DenialReporter() = default;
 
 void DenialReporter::queue(const Ref<CachedKey>& key) noexcept
 {
-    if (key->account->report_queued_) {
+    if (key->account->report_queued_ || queued_.size() >= kMaxQueued) {
         return;
     }
     try {
@@ -129,14 +135,18 @@ void DenialReporter::queue(const Ref<CachedKey>& key) noexcept
     }
     key->account->report_queued_ = true;
     if (queued_.size() == 1) {
-        schedule();
+        schedule(interval());
     }
 }
 
-void DenialReporter::schedule() noexcept
+std::uint64_t DenialReporter::interval() const noexcept
 {
-    const bool waits = refused_ && !alarm_.is_quitting();
-    flush_at_ = alarm_.now() + (waits ? kRetryInterval : kInterval);
+    return refused_ && !alarm_.is_quitting() ? kRetryInterval : kInterval;
+}
+
+void DenialReporter::schedule(std::uint64_t after) noexcept
+{
+    flush_at_ = alarm_.now() + after;
     alarm_.set(*this, flush_at_);
 }
 
@@ -148,10 +158,9 @@ void DenialReporter::on_end(const Ref<CachedKey>& key, ReportEnd end) noexcept
     refused_ = end == ReportEnd::refused;
     if (!refused_) {
         if (!queued_.empty() && flush_at_ > alarm_.now() + kInterval) {
-            schedule();
+            schedule(kInterval);
         }
-    } else if (key->account->has_denials() && queued_.size() < kMaxQueued
-               && last_flushes_ < kLastFlushes) {
+    } else if (key->account->has_denials()) {
         queue(key);
     }
 }
@@ -190,7 +199,14 @@ void DenialReporter::report_and_wait(const Ref<CachedKey>& key,
 void DenialReporter::flush() noexcept
 {
     constexpr api::BanPolicy kNoBan = {false};
-    last_flushes_ += alarm_.is_quitting() ? 1 : 0;
+    if (alarm_.is_quitting()) {
+        if (give_up_at_ == 0) {
+            give_up_at_ = alarm_.now() + kQuitWithin;
+        } else if (alarm_.now() >= give_up_at_) {
+            return queued_.clear();
+        }
+    }
+    const bool more = queued_.size() > kMaxAtOnce;
     for (auto left = std::min(queued_.size(), kMaxAtOnce); left > 0; --left) {
         const Ref<CachedKey> key = std::move(queued_.front());
         queued_.pop_front();
@@ -207,7 +223,7 @@ void DenialReporter::flush() noexcept
         }
     }
     if (!queued_.empty()) {
-        schedule();
+        schedule(more && !refused_ ? kPause : interval());
     }
 }
 

@@ -36,13 +36,14 @@ public:
     static constexpr std::uint64_t kInterval = 500;
     // The same while Redis refuses reports.
     static constexpr std::uint64_t kRetryInterval = 2000;
-    // How often a quitting worker, which waits for reports, sends them.
-    static constexpr int kLastFlushes = 10;
-    // The most reports sent at once, so that the link's queue has room for
-    // requests.
+    // How long a quitting worker, which waits for reports, repeats them.
+    static constexpr std::uint64_t kQuitWithin = 5000;
+    // The most reports sent at once, and the pause before the next ones, so
+    // that the link's queue has room for requests.
     static constexpr std::size_t kMaxAtOnce = 1000;
-    // The most accounts queued with refused denials. Those of others wait for
-    // the account's next report.
+    static constexpr std::uint64_t kPause = 20;
+    // The most accounts queued. Denials of others wait for the account's next
+    // report.
     static constexpr std::size_t kMaxQueued = 10'000;
 
     // All borrowed.
@@ -52,8 +53,8 @@ public:
     ~DenialReporter();
     DenialReporter(const DenialReporter&) = delete;
 
-    // Schedules a report of the account's denials. If out of memory, they are
-    // sent with the account's next report.
+    // Schedules a report of the account's denials. If out of memory, or too
+    // many are scheduled, they are sent with the account's next report.
     void queue(const Ref<CachedKey>& key) noexcept;
 
     // Sends the report now. Does nothing while a report of the account is in
@@ -79,7 +80,8 @@ private:
     class Report;
 
     void on_alarm() noexcept override { flush(); }
-    void schedule() noexcept;
+    std::uint64_t interval() const noexcept;
+    void schedule(std::uint64_t after) noexcept;
     void on_end(const Ref<CachedKey>& key, ReportEnd end) noexcept;
 
     redis::Link& link_;
@@ -89,9 +91,9 @@ private:
     DamageLog& damage_log_;
     BanLog& ban_log_;
     std::deque<Ref<CachedKey>> queued_;
-    std::uint64_t flush_at_ = 0;  // if any are queued
-    bool refused_ = false;        // the latest report that was not in doubt
-    int last_flushes_ = 0;        // since the worker quits
+    std::uint64_t flush_at_ = 0;    // if any are queued
+    bool refused_ = false;          // the latest report that was not in doubt
+    std::uint64_t give_up_at_ = 0;  // once the worker quits
     redis::InFlight<Report> reports_;
 };
 
