@@ -17,10 +17,10 @@ namespace {
 // command may take.
 constexpr ngx_msec_t kRetireEvery = 5000;
 
-// The most servers that only redirects name: new ones, to which slots are
-// moving. Each has a connection with its buffers, and a faulty node could name
-// ever new ones.
-constexpr std::ptrdiff_t kMaxRedirected = 64;
+// The most servers that are no primaries of the map: new ones, to which slots
+// are moving, and those of an earlier map. Each has a connection with its
+// buffers, and a faulty node could redirect to ever new ones.
+constexpr std::ptrdiff_t kMaxUnnamed = 64;
 
 // Selects the longest back-off, because a search asks all servers.
 constexpr unsigned kManyFailures = 10;
@@ -39,9 +39,8 @@ struct Cluster::Server {
     const redis::ServerAddress address;
     NodeSettings settings;
     Node node;
-    bool named = false;      // by the map
-    bool used = true;        // in this period
-    bool redirected = true;  // no map has named it
+    bool named = false;  // by the map
+    bool used = true;    // in this period
 };
 
 Cluster::Cluster(const NodeSettings& settings, redis::Scheduler& scheduler,
@@ -81,10 +80,8 @@ Cluster::find(const redis::ServerAddress& address) const noexcept
 
 redis::Link* Cluster::link_to(const redis::ServerAddress& address) noexcept
 {
-    // The id of a server that the map has is known, also of a replica.
-    const bool redirected = !taking_map_ && address.id.empty();
     Server* server = find(address);
-    if (server == nullptr && redirected && has_many_redirected()) {
+    if (server == nullptr && !taking_map_ && has_many_unnamed()) {
         log_.too_many_servers();
         return nullptr;
     }
@@ -96,18 +93,17 @@ redis::Link* Cluster::link_to(const redis::ServerAddress& address) noexcept
         return nullptr;
     }
     server->used = true;
-    server->redirected &= redirected;
-    if (server->redirected && !retirement_.running()) {
+    if (!server->named && !taking_map_ && !retirement_.running()) {
         retirement_.start(kRetireEvery + settings_.timeout);
     }
     return &server->node;
 }
 
-bool Cluster::has_many_redirected() const noexcept
+bool Cluster::has_many_unnamed() const noexcept
 {
     return std::count_if(servers_.begin(), servers_.end(),
-                         [](const auto& server) { return server->redirected; })
-           >= kMaxRedirected;
+                         [](const auto& server) { return !server->named; })
+           >= kMaxUnnamed;
 }
 
 // nullptr if the address is a name and there is no resolver.

@@ -52,7 +52,7 @@ private:
 
     Server* find(const redis::ServerAddress& address) const noexcept;
     Server* add(const redis::ServerAddress& address);
-    bool has_many_redirected() const noexcept;
+    bool has_many_unnamed() const noexcept;
     void search() noexcept;
     void retire() noexcept;
     void check_connections() noexcept;

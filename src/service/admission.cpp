@@ -24,6 +24,10 @@ void Admission::on_key(Record record)
 void Admission::check_limits(Record record)
 {
     SharedDecision& shared = task_.state().decision;
+    if (shared.unproven && record == Record::remembered) {
+        return authentication_.read_again();
+    }
+    shared.unproven = false;
     if (shared.stage != SharedDecision::Stage::none) {
         return share_decision();
     }
@@ -118,7 +122,8 @@ void Admission::on_result(
                            : take_answer(outcome.value());
     });
     for (Admission* follower : followers) {
-        follower->task_.deliver([follower] { follower->follow(); });
+        follower->task_.deliver(
+            [follower] { follower->authentication_.check(); });
     }
 }
 
@@ -133,8 +138,13 @@ void Admission::take_answer(const store::LimitAnswer& answer)
                            storage)) {
             return authentication_.refuse();
         }
-        if (must_read_again()) {
+        if (storage.limit_queue.may_be_outdated(*authentication_.key())) {
+            // The command may have waited unsent, with the epoch of a lost
+            // connection, and been executed by a server that has lost the
+            // epoch of a revocation. So the decision proves nothing about the
+            // key.
             task_.state().decision.make(answer.decision);
+            task_.state().decision.unproven = true;
             return authentication_.read_again();  // then shares the decision
         }
         return act_on(answer.decision);
@@ -152,25 +162,6 @@ void Admission::take_answer(const store::LimitAnswer& answer)
     }
     storage.log.report(store::Event::unexpected_limiter_reply);
     task_.refuse(store::not_counted().error);
-}
-
-// Whether the limiter's decision proves nothing about the key: the command may
-// have waited unsent, with the epoch of a lost connection, and been executed by
-// a server that has lost the epoch of a revocation.
-bool Admission::must_read_again() const noexcept
-{
-    return task_.storage().limit_queue.may_be_outdated(*authentication_.key());
-}
-
-// Once the limiter has answered another request of the same client's.
-void Admission::follow()
-{
-    if (task_.state().decision.stage == SharedDecision::Stage::made
-        && must_read_again()) {
-        authentication_.read_again();
-    } else {
-        authentication_.check();
-    }
 }
 
 void Admission::take_marker(const store::Done&)

@@ -93,8 +93,6 @@ private:
     void check_limits(Record record);
     void take_plans(const store::Done&);
     void share_decision();
-    bool must_read_again() const noexcept;
-    void follow();
     void take_marker(const store::Done&);
     void on_limit_sent() noexcept override;
     void on_result(

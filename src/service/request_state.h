@@ -56,6 +56,7 @@ struct SharedDecision {
     api::Decision value;         // once `made`
     store::Monotonic sent = 0;   // when Redis was asked for `value`
     bool denial_counted = false;
+    bool unproven = false;  // the key must be read before `value` is used
 };
 
 // The API key as the client sent it. Views of the request's header.
