@@ -172,7 +172,7 @@ TEST_CASE("damage: no page is cut short by a damaged bucket")
     }
 }
 
-TEST_CASE("damage: surplus rows of a bucket fail no other pets")
+TEST_CASE("damage: surplus rows of a bucket fail no pet")
 {
     Store store;
     import_pets(store.redis, kCount);
@@ -186,11 +186,10 @@ TEST_CASE("damage: surplus rows of a bucket fail no other pets")
     lines.check_only(bucket(0), [&] {
         for (int id = 1; id <= 120; ++id) {
             const auto path = "/v1/pets/" + std::to_string(id);
-            CHECK(store.http.get(path).status != 503);
+            CHECK(store.http.get(path).status == 200);
         }
         CHECK(store.http.get("/v1/pets/140").status == 200);
     });
-    expect_error(store.http.get("/v1/pets/1"), 500, "internal_error");
     CHECK(store.http.get("/v1/pets/257").status == 200);
     CHECK(store.http.post("/v1/pets", kPet).status == 201);
 }

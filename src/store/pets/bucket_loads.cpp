@@ -33,6 +33,9 @@ void BucketLoad::take(std::size_t, const redis::Reply& reply)
 void BucketLoad::keep(const redis::Reply& reply) noexcept
 {
     try {
+        if (reply.size() > static_cast<std::size_t>(kBucketSize)) {
+            source().damaged_bucket(key());  // fails no read of a pet
+        }
         auto bucket = Bucket::parse(reply);
         if (bucket && bucket->size() >= rows_at(key(), version_)) {
             cache().buckets().put(key(), std::move(*bucket), version_.changes);
