@@ -114,6 +114,47 @@ const char* const kLocations = R"(
             petstore /ssi-in/v1;
         }
         location /page { root %DIR%/pages; ssi on; }
+
+        # Behind a guard, and pages of its refusals, all by way of a back end
+        # that shows what it gets.
+        location /guarded/ {
+            petstore_guard on;
+            proxy_pass http://unix:%DIR%/h1.sock:/handler/admitted/;
+            proxy_set_header Host localhost;
+            proxy_read_timeout 3s;
+            error_page 401 403 = @refused;
+            error_page 429 503 /refused/x;
+            location /guarded/mirrored/ {
+                mirror /v1/pets/5;
+                proxy_pass http://unix:%DIR%/h1.sock:/handler/admitted/;
+            }
+            location /guarded/tried/ { try_files /nothing /guarded/x; }
+            location /guarded/accel/ {
+                proxy_pass http://unix:%DIR%/h1.sock:/handler/accel/;
+            }
+            location /guarded/other/ {
+                petstore_key_header X-API-Key;
+                proxy_pass http://unix:%DIR%/h1.sock:/handler/admitted/;
+            }
+        }
+        location @refused {
+            rewrite ^ /handler/refused/ break;
+            proxy_pass http://unix:%DIR%/h1.sock;
+            proxy_set_header Host localhost;
+            proxy_read_timeout 3s;
+        }
+        location /refused/ {
+            proxy_pass http://unix:%DIR%/h1.sock:/handler/refused/;
+            proxy_set_header Host localhost;
+            proxy_read_timeout 3s;
+        }
+        location /handler/ {
+            return 200 "$uri $http_authorization $http_x_api_key";
+        }
+        location /handler/accel/ {
+            add_header X-Accel-Redirect /guarded/x;
+            return 200 "$http_authorization";
+        }
         location = /rest { stub_status; access_log off; }
 )";
 
@@ -210,7 +251,9 @@ const std::vector<std::string>& pages()
 {
     static const std::vector<std::string> all = only<std::string>(
         {"/page.html", "/page.html", "/page.html", "/in/x", "/in-as-it-is/x",
-         "/try/x", "/proxied/pets", "/nowhere"});
+         "/try/x", "/proxied/pets", "/nowhere", "/guarded/x", "/guarded/x",
+         "/guarded/mirrored/x", "/guarded/tried/x", "/guarded/accel/x",
+         "/guarded/other/x", "/guarded/other/x"});
     return all;
 }
 

@@ -115,6 +115,9 @@ Ask Requests::page()
     if (!authorization.empty()) {
         ask.headers.emplace_back("Authorization", authorization);
     }
+    if (contains(ask.path, "/guarded/other/") && random_.chance(50)) {
+        ask.headers.emplace_back("X-API-Key", "");
+    }
     ask.method = random_.pick({"GET", "GET", "GET", "HEAD", "POST"});
     if (ask.method == "POST") {
         ask.body = random_.chance(50) ? good_body(ask) : bad_body();
@@ -446,6 +449,13 @@ std::string fault_of(const Ask& ask, const Response& response, World& world)
         }
     }
     world.journal.count(std::to_string(response.status));
+    if (contains(response.body, "/handler/admitted/")) {
+        world.journal.count("behind a guard");
+        if (world.honest() && !is_valid(ask.role)) {
+            return "it is from behind a guard";
+        }
+        world.learn_admitted(ask.role);
+    }
     if (ask.route == nullptr || ask.route->answers != Route::service) {
         return "";
     }
