@@ -272,13 +272,28 @@ TEST_CASE("cluster migration: a move that cannot work does not begin")
     CHECK(store.seen(from.url()) == before);
     CHECK(ctl(from.url(), {"key", "create"}).code == 0);
 
-    // A user who may not know whether slots move.
     to.command({"ACL", "SETUSER", "default", "+restore"});
-    ClusterServers cluster;
-    const auto limited = cluster.url_without("cluster|nodes");
     const auto is_marked = [](const auto& redis) {
         return redis.command({"EXISTS", kLimitsMarker}).integer != 0;
     };
+    // Without the number of pets, no script could freeze the catalogue.
+    const std::string count = "petstore:{petstore:pets}:count";
+    from.command({"SET", count, "abc"});
+    check_fails(ctl(from.url(), {"move", "--to", to.url()}),
+                count + " is damaged; nothing was changed");
+    CHECK_FALSE(is_marked(from));
+    CHECK_FALSE(is_marked(to));
+    CHECK(ctl(from.url(), {"key", "create"}).code == 0);
+    from.command({"DEL", count});
+    from.command({"RPUSH", count, "300"});
+    check_fails(ctl(from.url(), {"move", "--to", to.url()}),
+                count + " is damaged: it holds another type");
+    CHECK_FALSE(is_marked(from));
+    CHECK_FALSE(is_marked(to));
+
+    // A user who may not know whether slots move.
+    ClusterServers cluster;
+    const auto limited = cluster.url_without("cluster|nodes");
     check_fails(ctl(from.url(), {"--limit-redis", limited, "limits", "move"}),
                 "cluster|nodes", 4);
     CHECK_FALSE(is_marked(from));

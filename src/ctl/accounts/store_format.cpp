@@ -4,8 +4,6 @@ namespace petstore::ctl {
 
 namespace {
 
-constexpr std::string_view kPetFence = "format-2";  // see create_pets.lua
-
 bool exists(RedisSession& redis, const std::string& key)
 {
     return redis.call(redis::Command("EXISTS").key(key)).integer() != 0;

@@ -11,6 +11,9 @@ namespace petstore::ctl {
 inline constexpr std::string_view kFenceUpgrading = "elsewhere-upgrading";
 inline constexpr std::string_view kFence = "elsewhere-format-2";
 
+// The value of the catalogue's last id, see create_pets.lua.
+inline constexpr std::string_view kPetFence = "format-2";
+
 // Which format the data of one Redis have.
 enum class StoreFormat {
     one,        // `petstorectl upgrade` converts it

@@ -92,6 +92,7 @@ bool StoreMover::begin()
     // Once the store is marked, it is too late.
     require_settled(source_);
     require_settled(destination_);
+    check_pet_count(resumed);
     fence_new_store(source_, schema_);
     fence_new_store(destination_, schema_);
     try_to_restore();
@@ -99,6 +100,25 @@ bool StoreMover::begin()
     LimitsMarker{Place::moving_to, id_}.write(destination_, schema_);
     LimitsMarker{Place::moved_from, id_}.write(source_, schema_);
     return true;
+}
+
+// Once the store is marked, freeze_catalogue.lua must not fail: no Redis would
+// serve the store.
+void StoreMover::check_pet_count(bool resumed)
+{
+    const std::string name = schema_.pet_count();
+    source_.send(redis::Command("GET").key(name));
+    const redis::Reply& reply = source_.receive_naming_key();
+    std::string_view pets = reply.text();
+    constexpr std::string_view kFrozen = "elsewhere ";
+    if (begins_with(pets, kFrozen)) {
+        pets.remove_prefix(kFrozen.size());
+    }
+    if (!reply.is(redis::Type::nil)
+        && api::parse_int64(pets).value_or(-1) < 0) {
+        throw Failure("the Redis key " + name + " is damaged"
+                      + (resumed ? "" : "; nothing was changed"));
+    }
 }
 
 // The destination may not permit RESTORE, or be too old for what the source

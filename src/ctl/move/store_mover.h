@@ -50,6 +50,7 @@ private:
     };
 
     bool begin();
+    void check_pet_count(bool resumed);
     void try_to_restore();
     Content find(RedisSession& redis) const;
     void empty_destination();

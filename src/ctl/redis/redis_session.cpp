@@ -150,8 +150,7 @@ void RedisSession::check(const redis::Reply& reply, std::string_view key) const
     }
     const store::Damage damage = store::damage_of(reply, key);
     if (!damage.key.empty()) {
-        throw Failure(damage.message()
-                      + (damage.other_type ? "" : "; nothing was changed"));
+        throw Failure(damage.message());
     }
     throw RedisError(url, reply.text());
 }

@@ -75,6 +75,9 @@ StoreUpgrade::Upgraded StoreUpgrade::run()
     const Interruption interruption;
     check();
     check_rights();
+    if (old_main) {
+        check_catalogue();
+    }
     upgraded_.any = true;
     if (old_main) {
         raise_fence(main_);
@@ -139,6 +142,25 @@ void StoreUpgrade::check_rights()
     redis.call(
         redis::Command("HINCRBY").key(probe).arg("01").arg(std::int64_t{0}));
     redis.call(redis::Command("PEXPIRE").key(probe).arg(kProbeTime));
+}
+
+// Once the fence is raised, upgrade_catalogue.lua must not fail: no worker
+// would serve the store.
+void StoreUpgrade::check_catalogue()
+{
+    const std::string name = schema_.pet_fence();
+    main_.send(redis::Command("GET").key(name));
+    const redis::Reply& reply = main_.receive_naming_key();
+    const std::string_view last = reply.text();
+    const bool digits =
+        last.find_first_not_of("0123456789") == std::string_view::npos;
+    if (reply.is(redis::Type::nil) || last == kPetFence
+        || (digits && !last.empty())) {
+        return;
+    }
+    const bool begun = format_of(main_, schema_) != StoreFormat::one;
+    throw Failure("the Redis key " + name + " is damaged"
+                  + (begun ? "" : "; nothing was changed"));
 }
 
 void StoreUpgrade::convert_catalogue()

@@ -44,6 +44,7 @@ private:
 
     void check() const;
     void check_rights();
+    void check_catalogue();
     void raise_fence(RedisSession& redis);
     void convert_catalogue();
     void wait() const;
