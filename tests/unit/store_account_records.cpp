@@ -179,6 +179,93 @@ TEST_CASE("changing an account can be repeated after any lost reply", "[store]")
         });
 }
 
+TEST_CASE("a change by the external id that it replaces can be repeated",
+          "[store]")
+{
+    const std::string replacement = GENERATE("new", "");
+    CAPTURE(replacement);
+    at_each_command<Office>(
+        60,
+        [](Office& office) {
+            REQUIRE_FALSE(office.create("a1", "old").failed());
+        },
+        [&](Office& office) {
+            const auto changed = office.run(
+                store::update_account(office.world.servers(), {"", "old"},
+                                      [&](api::AccountRecord& account) {
+                                          account.external_id = replacement;
+                                          account.plan = "pro";
+                                      }));
+            // Only the reply to the last command may have been lost.
+            return !changed.failed()
+                   || (changed.refusal() == Refusal::account_not_found
+                       && office.claim("old").empty());
+        },
+        [&](Office& office) {
+            const auto account = office.find({"a1", ""}).value();
+            CHECK(account.external_id == replacement);
+            CHECK(account.plan == "pro");
+            CHECK(office.claim("old").empty());
+            CHECK(office.world.epochs.count("P:{a1}:state") == 1);
+        });
+}
+
+TEST_CASE("a claim that an interrupted change left names nothing to others",
+          "[store]")
+{
+    Office office;
+    REQUIRE_FALSE(office.create("a1", "new").failed());
+    office.world.strings[office.world.schema.external_id("old")] = "a1";
+    const auto change = [&](const store::AccountChange& change) {
+        return office.run(
+            store::update_account(office.world.servers(), {"", "old"}, change));
+    };
+    CHECK(change([](api::AccountRecord& account) {
+              account.label = "x";
+          }).refusal()
+          == Refusal::account_not_found);
+    CHECK(change([](api::AccountRecord& account) {
+              account.external_id = "third";
+          }).refusal()
+          == Refusal::account_not_found);
+    CHECK(office.find({"a1", ""}).value().external_id == "new");
+    CHECK(office.run(store::delete_account(office.world.servers(), {"", "old"}))
+              .refusal()
+          == Refusal::account_not_found);
+    CHECK_FALSE(office.find({"a1", ""}).failed());
+}
+
+TEST_CASE("a deletion by the external id can be repeated", "[store]")
+{
+    const auto deleted = [](Office& office) {
+        return office.world.hashes["P:accounts"]["a1"].find(' ')
+               != std::string::npos;
+    };
+    for (const AccountName& name : {AccountName{"", "cust"}, {"a1", ""}}) {
+        CAPTURE(name.id);
+        at_each_command<Office>(
+            60,
+            [](Office& office) {
+                REQUIRE_FALSE(office.create("a1", "cust").failed());
+            },
+            [&](Office& office) {
+                const auto removed = office.run(
+                    store::delete_account(office.world.servers(), name));
+                // Only the reply to the last command may have been lost.
+                return !removed.failed()
+                       || (removed.refusal() == Refusal::account_not_found
+                           && deleted(office) && office.claim("cust").empty());
+            },
+            [&](Office& office) {
+                CHECK(office.record("a1").count("deleted") == 1);
+                CHECK(deleted(office));
+                CHECK(office.claim("cust").empty());
+                CHECK(office.remove("a1").refusal()
+                      == Refusal::account_not_found);
+            });
+    }
+}
+
 TEST_CASE("deleting an account can be repeated after any lost reply", "[store]")
 {
     at_each_command<Office>(

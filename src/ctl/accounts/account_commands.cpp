@@ -7,6 +7,7 @@
 
 #include "../../api/administration_json.h"
 #include "../../store/accounts/account_administration.h"
+#include "../../store/accounts/external_id_tasks.h"
 #include "../../store/accounts/usage_administration.h"
 #include "../../store/random.h"
 #include "../command_line/commands.h"
@@ -72,11 +73,21 @@ void name_unaffected(Context& context, const store::KeyServers& servers,
     }
 }
 
+// Does not ask about one that does not exist: at most, its deletion is
+// completed.
 void confirm_account_deletion(Context& context,
                               const store::KeyServers& servers,
-                              const std::string& id)
+                              const store::AccountName& name)
 {
-    const auto record = context.await(store::find_account(servers, {id, ""}));
+    api::AccountRecord record;
+    try {
+        record = context.await(store::find_account(servers, name));
+    } catch (const Failure& failure) {
+        if (failure.kind() == Failure::Kind::not_found) {
+            return;
+        }
+        throw;
+    }
     std::string known = record.id;
     if (!record.external_id.empty()) {
         known += ", external id " + record.external_id;
@@ -136,7 +147,7 @@ struct AccountChange {
 
 void set_account(Context& context, const AccountChange& change)
 {
-    const std::string id = resolve(context, change.account);
+    require_name(change.account);
     const AccountOptions& options = change.options;
     if (!options.any()) {
         throw UsageError("nothing to set: see petstorectl account set --help");
@@ -158,12 +169,14 @@ void set_account(Context& context, const AccountChange& change)
             }
         }
     };
-    const auto record = context.await(
-        store::update_account(servers, {id, ""}, keep_error(error, apply)),
-        error);
-    report_account(context, servers, record, "Account " + id + " is changed.");
+    const auto record =
+        context.await(store::update_account(servers, change.account,
+                                            keep_error(error, apply)),
+                      error);
+    report_account(context, servers, record,
+                   "Account " + record.id + " is changed.");
     if (options.plan.any()) {
-        name_unaffected(context, servers, id, options.plan);
+        name_unaffected(context, servers, record.id, options.plan);
     }
 }
 
@@ -195,12 +208,19 @@ struct AccountDeletion {
 
 void delete_account(Context& context, const AccountDeletion& deletion)
 {
-    const std::string id = resolve(context, deletion.account);
+    const NamedAccount& name = deletion.account;
+    require_name(name);
     const auto servers = context.keys(Access::change);
+    // Also of one whose deletion was interrupted, which resolve() does not
+    // find.
+    const std::string id =
+        name.external_id.empty()
+            ? name.id
+            : context.await(store::read_claim(servers, name.external_id));
     if (!deletion.sure && is_terminal(STDIN_FILENO)) {
-        confirm_account_deletion(context, servers, id);
+        confirm_account_deletion(context, servers, name);
     }
-    context.await(store::delete_account(servers, {id, ""}));
+    context.await(store::delete_account(servers, name));
     report(context.json(), {{"id", id}, {"deleted", true}},
            "Account " + id + " is deleted.");
 }

@@ -33,12 +33,17 @@ void NamedAccount::add_option(CLI::App& command, const char* what)
         ->excludes(option);
 }
 
+void require_name(const store::AccountName& name)
+{
+    if (name.id.empty() && name.external_id.empty()) {
+        throw UsageError("name an account by its id or --external-id");
+    }
+}
+
 std::string resolve(Context& context, const store::AccountName& name)
 {
+    require_name(name);
     if (name.external_id.empty()) {
-        if (name.id.empty()) {
-            throw UsageError("name an account by its id or --external-id");
-        }
         return name.id;
     }
     const auto servers = context.keys(Access::read);

@@ -23,6 +23,9 @@ struct NamedAccount : store::AccountName {
     void add_option(CLI::App& command, const char* what);
 };
 
+// Throws UsageError without a name.
+void require_name(const store::AccountName& name);
+
 // The account's id; looks an external id up. Throws UsageError without a name,
 // and Failure.
 std::string resolve(Context& context, const store::AccountName& name);

@@ -1,10 +1,12 @@
 #include "account_administration.h"
 
 #include <utility>
+#include <vector>
 
 #include "../../api/key.h"
 #include "../keys/key_administration.h"
 #include "../scripts.h"
+#include "account_index_tasks.h"
 #include "account_tasks.h"
 #include "external_id_tasks.h"
 
@@ -30,7 +32,8 @@ Task<> return_external_id(const KeyServers& servers, const std::string& id,
 
 // Gives the account another external id, and changes nothing else: if this is
 // refused, nothing has changed. False if another write was faster; then nothing
-// happens.
+// happens. The claim of the former one stays, so that it still finds the
+// account if the rest of the change is interrupted.
 Task<bool> take_external_id(const KeyServers& servers,
                             api::AccountRecord account,
                             const std::string& external_id)
@@ -49,10 +52,50 @@ Task<bool> take_external_id(const KeyServers& servers,
         throw external_id_taken();
     }
     co_await announce(servers, account.id);
-    if (!before.empty()) {
-        co_await release(servers, before, account.id);
-    }
     co_return true;
+}
+
+// Also by the external id that an interrupted run of the same change has
+// replaced or removed. Only a change that replaces this one by what the account
+// has now may find it so: anybody else means another account.
+Task<api::AccountRecord> find_to_change(const KeyServers& servers,
+                                        const AccountName& name,
+                                        const AccountChange& change)
+{
+    if (!name.id.empty()) {
+        co_return co_await find_account(servers, name);
+    }
+    const std::string id = co_await read_claim(servers, name.external_id);
+    if (id.empty()) {
+        throw account_not_found();
+    }
+    auto account = co_await read_account(servers, id);
+    if (!account || account->deleted != 0) {
+        throw account_not_found();
+    }
+    if (account->external_id != name.external_id) {
+        api::AccountRecord again = *account;
+        again.external_id = name.external_id;
+        change(again);
+        if (again.external_id != account->external_id) {
+            throw account_not_found();
+        }
+    }
+    co_return std::move(*account);
+}
+
+// Whether nothing refers to a deleted account any more.
+Task<bool> is_removed(const KeyServers& servers,
+                      const api::AccountRecord& account)
+{
+    if (!account.external_id.empty()) {
+        const std::string owner =
+            co_await read_claim(servers, account.external_id);
+        if (owner == account.id) {
+            co_return false;
+        }
+    }
+    co_return co_await is_deleted_in_index(servers, account.id);
 }
 
 }  // namespace
@@ -103,10 +146,14 @@ Task<KeyListing> list_keys_of_account(KeyServers servers, AccountName name)
 Task<api::AccountRecord> update_account(KeyServers servers, AccountName name,
                                         AccountChange change)
 {
-    bool taken = false;  // the external id
+    std::vector<std::string> former;  // external ids
+    bool taken = false;               // the new one
     for (Rounds rounds;; rounds.next()) {
-        const auto account = co_await find_account(servers, name);
-        name.id = account.id;  // its external id may change meanwhile
+        const auto account = co_await find_to_change(servers, name, change);
+        if (name.id.empty()) {
+            name.id = account.id;  // its external id may change meanwhile
+            former.push_back(name.external_id);
+        }
         api::AccountRecord changed = account;
         change(changed);
         if (taken) {
@@ -116,6 +163,7 @@ Task<api::AccountRecord> update_account(KeyServers servers, AccountName name,
         }
         if (!changed.external_id.empty()) {
             if (changed.external_id != account.external_id) {
+                former.push_back(account.external_id);
                 taken = co_await take_external_id(servers, account,
                                                   changed.external_id);
                 continue;
@@ -135,8 +183,11 @@ Task<api::AccountRecord> update_account(KeyServers servers, AccountName name,
             continue;
         }
         co_await announce(servers, account.id);
-        if (changed.external_id.empty() && !account.external_id.empty()) {
-            co_await release(servers, account.external_id, account.id);
+        former.push_back(account.external_id);
+        for (const std::string& each : former) {
+            if (!each.empty() && each != changed.external_id) {
+                co_await release(servers, each, account.id);
+            }
         }
         co_return changed;
     }
@@ -144,11 +195,20 @@ Task<api::AccountRecord> update_account(KeyServers servers, AccountName name,
 
 Task<> delete_account(KeyServers servers, AccountName name)
 {
-    if (api::is_id(name.id)) {
-        const auto there = co_await read_account(servers, name.id);
-        if (there && there->deleted != 0) {
+    std::string id = name.id;
+    if (id.empty()) {
+        id = co_await read_claim(servers, name.external_id);
+    }
+    if (api::is_id(id)) {
+        const auto there = co_await read_account(servers, id);
+        if (there && there->deleted != 0
+            && (!name.id.empty() || there->external_id == name.external_id)) {
             // Its deletion may have been interrupted.
-            co_await remove_account(servers, name.id);
+            const bool complete = co_await is_removed(servers, *there);
+            co_await remove_account(servers, id);
+            if (!complete) {
+                co_return;
+            }
         }
     }
     const auto account = co_await find_account(servers, name);

@@ -35,13 +35,15 @@ Task<KeyListing> list_keys_of_account(KeyServers servers, AccountName name);
 
 // Applies `change` to the record, puts it into effect and returns the record.
 // Calls `change` again if another write was faster. What it throws ends the
-// operation.
+// operation. After an interruption, the external id that it replaces or removes
+// still names the account.
 using AccountChange = std::function<void(api::AccountRecord&)>;
 Task<api::AccountRecord> update_account(KeyServers servers, AccountName name,
                                         AccountChange change);
 
 // Refuses an account that has keys (account_in_use). Usage stays, and the
-// record as long as it. Frees the external id.
+// record as long as it. Frees the external id. Completes a deletion that was
+// interrupted; account_not_found if none was.
 Task<> delete_account(KeyServers servers, AccountName name);
 
 // Empties the windows of the minute, the day and the month. Usage and a ban

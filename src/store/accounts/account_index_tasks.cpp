@@ -81,6 +81,14 @@ Task<> index_account(const KeyServers& servers,
     co_await change(servers.keys, std::move(command));
 }
 
+Task<bool> is_deleted_in_index(const KeyServers& servers, const std::string& id)
+{
+    redis::Command command("HGET");
+    command.key(servers.schema.account_index()).own(id);
+    const redis::Reply& entry = co_await ask(servers.keys, std::move(command));
+    co_return deleted_in_index(std::string(entry.text())) != 0;
+}
+
 api::UnixTime created_in_index(const std::string& entry) noexcept
 {
     return api::parse_int64(std::string_view(entry).substr(0, entry.find(' ')))

@@ -17,6 +17,9 @@ namespace petstore::store {
 Task<> index_account(const KeyServers& servers,
                      const api::AccountRecord& account);
 
+Task<bool> is_deleted_in_index(const KeyServers& servers,
+                               const std::string& id);
+
 // When the account of an entry was created; 0 if the entry is damaged.
 api::UnixTime created_in_index(const std::string& entry) noexcept;
 

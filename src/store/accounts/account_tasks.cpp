@@ -196,10 +196,11 @@ Task<> clear_references(const KeyServers& servers,
     redis::Command command("DEL");
     command.key(servers.schema.account_keys(account.id));
     co_await change(servers.keys, std::move(command));
+    co_await index_account(servers, account);  // now with its deletion
+    // Last: until then, a deletion by the external id can be completed by it.
     if (!account.external_id.empty()) {
         co_await release(servers, account.external_id, account.id);
     }
-    co_await index_account(servers, account);  // now with its deletion
 }
 
 // Nothing is admitted for an account without keys, so its usage is complete. A
