@@ -332,6 +332,31 @@ TEST_CASE("command line: keys of a damaged account are not shown as usable")
     }
 }
 
+TEST_CASE("command line: keys without an account are not shown as usable")
+{
+    RedisServer redis;
+    const auto good = create_key(redis, {"--plan", "pro"});
+    const auto key = create_key(redis);
+    redis.command({"DEL", "petstore:account:" + key.account});
+    // An account that only the index lacks is found.
+    redis.command({"HDEL", "petstore:accounts", good.account});
+    const auto listed = ctl(redis.url(), {"key", "list"});
+    CHECK(listed.code == 1);
+    CHECK(contains(listed.out, good.id));
+    CHECK(contains(listed.out, "pro"));
+    CHECK_FALSE(contains(listed.out, key.id));
+    CHECK(contains(listed.err, "the record of the account of key " + key.id
+                                   + " does not exist"));
+    CHECK(contains(listed.err, "1 key left out"));
+    for (const Words& command :
+         {Words{"key", "show", key.id}, {"key", "disable", key.id, "--json"}}) {
+        const auto output = ctl(redis.url(), command);
+        CHECK(output.code == 1);
+        CHECK(contains(output.err, "the account " + key.account + " of key "
+                                       + key.id + " does not exist"));
+    }
+}
+
 TEST_CASE("command line: key restore stops at a line without a key")
 {
     RedisServer old;

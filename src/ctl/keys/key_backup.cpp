@@ -100,40 +100,6 @@ std::uint64_t restore_accounts(Context& context,
     return refused;
 }
 
-// Adds the accounts of keys that the index of accounts lacks. Returns the ids
-// of those that do not exist.
-std::vector<std::string> add_unlisted(Context& context,
-                                      const store::KeyServers& servers,
-                                      const store::KeyListing& keys,
-                                      store::AccountListing& all)
-{
-    std::set<std::string> known(all.damaged.begin(), all.damaged.end());
-    known.insert(all.unread.begin(), all.unread.end());
-    for (const api::AccountRecord& account : all.accounts) {
-        known.insert(account.id);
-    }
-    std::vector<std::string> missing;
-    for (const store::StoredKey& key : keys.keys) {
-        const std::string& id = key.record.account;
-        if (key.unfinished || !known.insert(id).second) {
-            continue;
-        }
-        try {
-            all.accounts.push_back(
-                context.await(store::find_account(servers, {id, ""})));
-        } catch (const Failure& failure) {
-            if (failure.kind() == Failure::Kind::not_found) {
-                missing.push_back(id);
-            } else if (failure.kind() == Failure::Kind::failed) {
-                all.damaged.push_back(id);
-            } else {
-                throw;
-            }
-        }
-    }
-    return missing;
-}
-
 // What a backup lacks, in one message.
 class Gaps {
 public:

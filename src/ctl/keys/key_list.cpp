@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
-#include <set>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -35,6 +35,21 @@ void check(const KeyFilter& filter)
     }
     if (filter.expires_before) {
         moment_option("--expires-before", *filter.expires_before, 0);
+    }
+}
+
+// Whether a key was deleted since it was listed, perhaps with its account.
+bool is_gone(Context& context, const store::KeyServers& servers,
+             const std::string& id)
+{
+    try {
+        context.await(store::find_key(servers, id));
+        return false;
+    } catch (const Failure& failure) {
+        if (failure.kind() != Failure::Kind::not_found) {
+            throw;
+        }
+        return true;
     }
 }
 
@@ -79,19 +94,30 @@ void list_keys(Context& context, const KeyFilter& filter)
         account.empty() ? store::list_keys(servers)
                         : store::list_keys_of_account(servers, {account, ""}));
     const api::UnixTime now = context.now(servers);
-    const auto all = context.await(store::list_accounts(servers, false));
-    const std::set<std::string> damaged(all.damaged.begin(), all.damaged.end());
-    std::vector<std::string> unusable;
+    auto all = context.await(store::list_accounts(servers, false));
+    const auto missing = add_unlisted(context, servers, listing, all);
+    std::map<std::string, const char*> problems;  // of accounts
+    for (const std::string& id : all.damaged) {
+        problems.emplace(id, " is damaged");
+    }
+    for (const std::string& id : missing) {
+        problems.emplace(id, " does not exist");
+    }
+    std::vector<std::string> warnings;
+    const auto leave_out = [&](const ShownKey& each) {
+        const api::KeyRecord& record = each.key.record;
+        const auto problem = problems.find(record.account);
+        if (problem == problems.end() || each.key.unfinished) {
+            return !passes(filter, each, now);
+        }
+        if (!is_gone(context, servers, record.id)) {
+            warnings.push_back("the record of the account of key " + record.id
+                               + problem->second);
+        }
+        return true;
+    };
     auto shown = shown_keys(listing, all);
-    shown.erase(std::remove_if(shown.begin(), shown.end(),
-                               [&](const ShownKey& each) {
-                                   const auto& record = each.key.record;
-                                   if (damaged.count(record.account) != 0) {
-                                       unusable.push_back(record.id);
-                                       return true;
-                                   }
-                                   return !passes(filter, each, now);
-                               }),
+    shown.erase(std::remove_if(shown.begin(), shown.end(), leave_out),
                 shown.end());
     if (context.json()) {
         Json array = Json::array();
@@ -111,8 +137,8 @@ void list_keys(Context& context, const KeyFilter& filter)
     for (const std::string& id : listing.damaged) {
         warn("the record of key " + id + " is damaged");
     }
-    for (const std::string& id : unusable) {
-        warn("the record of the account of key " + id + " is damaged");
+    for (const std::string& warning : warnings) {
+        warn(warning);
     }
     for (const std::string& id : listing.damaged_entries) {
         warn("the entry of key " + id + " in " + context.schema().key_index()
@@ -122,7 +148,7 @@ void list_keys(Context& context, const KeyFilter& filter)
         flush_output();
         throw Unreachable(unread_text("key", listing.unread));
     }
-    const std::size_t left_out = listing.damaged.size() + unusable.size()
+    const std::size_t left_out = listing.damaged.size() + warnings.size()
                                  + listing.damaged_entries.size();
     if (left_out != 0) {
         flush_output();

@@ -36,6 +36,38 @@ std::vector<ShownKey> shown_keys(store::KeyListing& listing,
     return shown;
 }
 
+std::vector<std::string> add_unlisted(Context& context,
+                                      const store::KeyServers& servers,
+                                      const store::KeyListing& keys,
+                                      store::AccountListing& all)
+{
+    std::set<std::string> known(all.damaged.begin(), all.damaged.end());
+    known.insert(all.unread.begin(), all.unread.end());
+    for (const api::AccountRecord& account : all.accounts) {
+        known.insert(account.id);
+    }
+    std::vector<std::string> missing;
+    for (const store::StoredKey& key : keys.keys) {
+        const std::string& id = key.record.account;
+        if (key.unfinished || !known.insert(id).second) {
+            continue;
+        }
+        try {
+            all.accounts.push_back(
+                context.await(store::find_account(servers, {id, ""})));
+        } catch (const Failure& failure) {
+            if (failure.kind() == Failure::Kind::not_found) {
+                missing.push_back(id);
+            } else if (failure.kind() == Failure::Kind::failed) {
+                all.damaged.push_back(id);
+            } else {
+                throw;
+            }
+        }
+    }
+    return missing;
+}
+
 ShownKey shown_key(Context& context, const store::KeyServers& servers,
                    const std::string& id)
 {
@@ -46,8 +78,18 @@ ShownKey shown_key(Context& context, const store::KeyServers& servers,
 ShownKey shown_key(Context& context, const store::KeyServers& servers,
                    store::StoredKey key)
 {
-    auto account =
-        context.await(store::find_account(servers, {key.record.account, ""}));
+    const std::string& id = key.record.account;
+    api::AccountRecord account;
+    try {
+        account = context.await(store::find_account(servers, {id, ""}));
+    } catch (const Failure& failure) {
+        if (failure.kind() != Failure::Kind::not_found) {
+            throw;
+        }
+        // Damage, as if the record could not be read: the key does exist.
+        throw Failure("the account " + id + " of key " + key.record.id
+                      + " does not exist");
+    }
     return {std::move(key), std::move(account)};
 }
 

@@ -32,6 +32,13 @@ ShownKey shown_key(Context& context, const store::KeyServers& servers,
 std::vector<ShownKey> shown_keys(store::KeyListing& listing,
                                  const store::AccountListing& accounts);
 
+// Adds the accounts of keys that the index of accounts lacks. Returns the ids
+// of those that do not exist.
+std::vector<std::string> add_unlisted(Context& context,
+                                      const store::KeyServers& servers,
+                                      const store::KeyListing& keys,
+                                      store::AccountListing& all);
+
 // `secret`: the key itself, for a new key only. `now`: for its state.
 Json json_of(const ShownKey& shown, const api::PlanTable& plans,
              api::UnixTime now, std::string_view secret = {});
