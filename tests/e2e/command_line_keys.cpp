@@ -1,4 +1,5 @@
 // petstorectl key: lookup, filters, terminal output and backup.
+#include "chaos/cut_redis.h"
 #include "chaos/fake_redis.h"
 #include "support/terminal.h"
 
@@ -355,6 +356,38 @@ TEST_CASE("command line: keys without an account are not shown as usable")
         CHECK(contains(output.err, "the account " + key.account + " of key "
                                        + key.id + " does not exist"));
     }
+}
+
+TEST_CASE("command line: a key that was shown is enabled, not created again")
+{
+    RedisServer redis;
+    CutRedis cut(redis);
+    int shown = 0;
+    for (const auto how : {CutRedis::How::before, CutRedis::How::after}) {
+        bool was_cut = true;
+        for (int number = 1; was_cut; ++number) {
+            REQUIRE(number < 60);
+            cut.cut_at(number, how);
+            const auto created = ctl(cut.url(), {"key", "create", "--json"});
+            was_cut = cut.was_cut();
+            CHECK((created.code == 0) != was_cut);
+            if (created.out.empty()) {
+                continue;
+            }
+            const auto key = nlohmann::json::parse(created.out);
+            remember_secret(key.at("key"));
+            if (was_cut) {
+                ++shown;
+                INFO(created.err);
+                CHECK(contains(created.err,
+                               "petstorectl key enable "
+                                   + key.at("id").get<std::string>()));
+                CHECK_FALSE(contains(created.err, "run again"));
+                CHECK_FALSE(contains(created.err, "not_in_effect"));
+            }
+        }
+    }
+    CHECK(shown > 0);
 }
 
 TEST_CASE("command line: key restore stops at a line without a key")

@@ -210,11 +210,15 @@ void create_key(Context& context, const NewKey& key)
         if (failure.kind() == Failure::Kind::not_found) {
             throw;
         }
+        // Not "not in effect", which advises to run the command again: that
+        // would create another key.
+        const bool is_of_redis =
+            failure.kind() == Failure::Kind::redis_unavailable;
         throw Failure(
             std::string(failure.what())
                 + "; the key shown does not work until you run petstorectl key enable "
                 + issued.key.record.id,
-            failure.kind());
+            is_of_redis ? failure.kind() : Failure::Kind::failed);
     }
 }
 
