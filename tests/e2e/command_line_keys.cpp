@@ -207,6 +207,15 @@ TEST_CASE("command line: key delete asks for confirmation on a terminal")
     const auto scripted = create_key(redis);
     CHECK(ctl(redis.url(), {"key", "delete", scripted.id}).code == 0);
     CHECK(all_keys(redis).empty());
+
+    // What Redis refuses is not damaged.
+    const auto unread = create_key(redis);
+    redis.command({"ACL", "SETUSER", "default", "-hgetall"});
+    const auto refused =
+        on_terminal(redis.url(), "key delete " + unread.id, "y\n");
+    CHECK(refused.code == 4);
+    CHECK(contains(refused.out, "NOPERM"));
+    CHECK_FALSE(contains(refused.out, "[y/N]"));
 }
 
 TEST_CASE("command line: exported keys work in another Redis")

@@ -116,9 +116,10 @@ void confirm_deletion(Context& context, const store::KeyServers& servers,
         if (!record.label.empty()) {
             known += ", label " + record.label;
         }
-    } catch (const LostConnection&) {
-        throw;
     } catch (const Failure& failure) {
+        if (failure.kind() == Failure::Kind::redis_unavailable) {
+            throw;
+        }
         if (failure.kind() != Failure::Kind::not_found) {
             known = " with a damaged record";
         }
