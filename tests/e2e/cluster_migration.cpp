@@ -338,6 +338,19 @@ TEST_CASE("cluster migration: an interrupted move is completed")
     CHECK(cluster.command({"EXISTS", "petstore:key:x"}).integer == 0);
 }
 
+TEST_CASE("cluster migration: a move outlasts Redis's timeout")
+{
+    // It waits for workers for five seconds.
+    RedisServer from({"timeout 3"});
+    RedisServer to({"timeout 3"});
+    const Filled store(from);
+    const auto before = store.seen(from.url());
+    const auto moved = ctl(from.url(), {"move", "--to", to.url()});
+    INFO(moved.err);
+    REQUIRE(moved.code == 0);
+    CHECK(store.seen(to.url()) == before);
+}
+
 TEST_CASE("cluster migration: an interrupted move back is completed")
 {
     RedisServer first;

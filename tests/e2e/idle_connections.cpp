@@ -415,6 +415,18 @@ TEST_CASE("idle: petstorectl goes on after a pause of its input")
     }
 }
 
+TEST_CASE("idle: petstorectl outlasts the timeout of a Redis on a unix socket")
+{
+    RedisServer redis({"timeout 3"});
+    SlowImport import(redis.url());
+    import.write(lines(300));
+    REQUIRE(wait_until([&] { return pets_in(redis) == 256; }));
+    REQUIRE(wait_until([&] { return redis.info("connected_clients") == 1; }));
+    import.end_input();
+    CHECK(import.process().wait(60s) == 0);
+    CHECK(pets_in(redis) == 300);
+}
+
 TEST_CASE("idle: petstorectl does not go on with a Redis that lost its data")
 {
     RedisServer redis;

@@ -217,13 +217,10 @@ OpenConnection connect_server(const redis::Endpoint& endpoint, const Tls* tls)
     try {
         const Deadline deadline(kLoginTimeout);
         auto opened = open_database(endpoint, tls, where, deadline);
-        if (!endpoint.is_unix()) {
-            opened.reopen = [endpoint, tls, where,
-                             history =
-                                 history_of(opened.connection, deadline)] {
-                return reopen(endpoint, tls, where, history);
-            };
-        }
+        opened.reopen = [endpoint, tls, where,
+                         history = history_of(opened.connection, deadline)] {
+            return reopen(endpoint, tls, where, history);
+        };
         return opened;
     } catch (const TlsError& error) {
         throw Unreachable(cannot_connect(where, error.what()));

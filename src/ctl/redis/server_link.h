@@ -14,7 +14,8 @@ namespace petstore::ctl {
 // A link to one server, run by a pump. Waits for a command's result as long as
 // replies arrive at least every kReplyTimeout.
 //
-// A gateway may forget a connection while it is idle. So if no reply is due and
+// A gateway may forget a connection while it is idle, and Redis closes it after
+// its "timeout". So if no reply is due and
 // nothing was written for kTrusted, a PING precedes the next command. If it
 // gets no reply, the command goes over another connection to the same data.
 class ServerLink final : public redis::Link, private Pump::Member {
