@@ -338,6 +338,33 @@ TEST_CASE("cluster migration: an interrupted move is completed")
     CHECK(cluster.command({"EXISTS", "petstore:key:x"}).integer == 0);
 }
 
+TEST_CASE("cluster migration: a store moves whose limits were returned")
+{
+    TwoRedis first;
+    first.create_key();
+    RedisServer second;
+    const auto move = [](const RedisServer& from, const RedisServer& to) {
+        const auto moved = ctl(from.url(), {"move", "--to", to.url()});
+        INFO(moved.err);
+        REQUIRE(moved.code == 0);
+    };
+    const auto limits = [&](const std::string& direction) {
+        const auto done =
+            ctl(second.url(),
+                {"--limit-redis", first.limits.url(), "limits", direction});
+        INFO(done.err);
+        REQUIRE(done.code == 0);
+    };
+    // As docs/cluster.md says, then on with the same limit Redis, and back.
+    REQUIRE(first.ctl({"limits", "return"}).code == 0);
+    move(first.main, second);
+    limits("move");
+    limits("return");
+    move(second, first.main);
+    CHECK(ctl(first.main.url(), {"key", "create"}).code == 0);
+    check_fails(ctl(second.url(), {"key", "list"}), "moved to another Redis");
+}
+
 TEST_CASE("cluster migration: a move outlasts Redis's timeout")
 {
     // It waits for workers for five seconds.

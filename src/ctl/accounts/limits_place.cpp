@@ -13,11 +13,11 @@ using Place = LimitsMarker::Place;
 
 // Whether that Redis has limits, or is getting some, that are not this store's.
 // An id beside "elsewhere" is what `limits return` leaves there: it says
-// nothing about a store without an id.
+// nothing about a store whose limits are in its main Redis.
 bool is_foreign(const LimitsMarker& main, const LimitsMarker& limits)
 {
     return limits.id != main.id
-           && (limits.is_here() || (!main.id.empty() && !limits.id.empty()));
+           && (limits.is_here() || (main.is_elsewhere() && !limits.id.empty()));
 }
 
 }  // namespace
@@ -159,7 +159,8 @@ std::size_t LimitsPlace::move_back()
     }
     begin_move(main, limits);
     const std::size_t moved = AccountMover(*limit_redis_, main_, schema_).run();
-    main_.call(redis::Command("DEL").key(schema_.limits_marker()));
+    // The store keeps its id: by it, a move back finds its old copy.
+    write(main_, Place::here, main.id);
     return moved;
 }
 
