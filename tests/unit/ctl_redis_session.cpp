@@ -19,6 +19,7 @@
 #include "ctl/redis/await.h"
 #include "ctl/redis/cluster_nodes.h"
 #include "ctl/redis/redis_session.h"
+#include "ctl/upgrade/record_upgrade.h"
 #include "redis_replies.h"
 
 using namespace petstore;
@@ -357,6 +358,45 @@ TEST_CASE("cluster session: damage is reported unless the slot is moving",
         return ++asked < 3 ? "-DAMAGED key\r\n" : echo(words);
     };
     CHECK(at.ask(key) == key);
+}
+
+TEST_CASE("cluster session: an upgrade takes any number of keys of an account",
+          "[ctl]")
+{
+    // A link takes 16,384 commands at once.
+    constexpr std::size_t kKeys = 17'000;
+    Session at;
+    std::size_t reset = 0;
+    const auto answer = [&](const Words& words) -> std::string {
+        if (words[0] == "TIME") {
+            return array({bulk("1700000000"), bulk("0")});
+        }
+        if (words[0] == "HGETALL") {
+            const auto& name = words[1];
+            return name.substr(0, 6) != "P:key:"
+                       ? array({})
+                       : array({bulk("id"), bulk(name.substr(6)),
+                                bulk("account"), bulk("a1"), bulk("plan"),
+                                bulk("pro"), bulk("created"),
+                                bulk("1600000000"), bulk("last4"),
+                                bulk("abcd")});
+        }
+        reset += words[0] == "HDEL";
+        return integer(1);
+    };
+    for (const int port : {1, 2}) {
+        at.world.servers[port] = answer;
+    }
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < kKeys; ++i) {
+        names.push_back("P:key:" + std::to_string(i));
+    }
+    const store::Schema schema("P");
+    ctl::RecordUpgrade upgrade(*at.session, schema);
+    upgrade.run(names);
+    CHECK(upgrade.damaged().empty());
+    CHECK(upgrade.keys() == kKeys);
+    CHECK(reset == kKeys);
 }
 
 TEST_CASE("cluster session: contradicting servers get time to agree", "[ctl]")

@@ -115,6 +115,16 @@ void RecordUpgrade::read_accounts(const Batch& accounts, api::UnixTime now)
     }
 }
 
+// An account may have any number of keys, but a link takes only so many
+// commands at once.
+void RecordUpgrade::send(const redis::Command& command)
+{
+    redis_.send(command);
+    if (redis_.due() == kAtOnce) {
+        redis_.receive_all();
+    }
+}
+
 // Of keys that will keep theirs.
 void RecordUpgrade::name_plans(const Batch& accounts)
 {
@@ -122,9 +132,8 @@ void RecordUpgrade::name_plans(const Batch& accounts)
         for (const Key& key : account->keys) {
             if (!account->exists && key.valid && !key.names_plan
                 && !follows(key.record, account->record)) {
-                redis_.send(
-                    redis::Command("HSET").key(key.name).arg("plan").arg(
-                        key.record.plan));
+                send(redis::Command("HSET").key(key.name).arg("plan").arg(
+                    key.record.plan));
             }
         }
     }
@@ -179,11 +188,11 @@ void RecordUpgrade::remove_plans(const Batch& accounts)
     for (const Account* const account : accounts) {
         for (const Key& key : account->keys) {
             if (key.valid && follows(key.record, account->record)) {
-                redis_.send(redis::Command("HDEL")
-                                .key(key.name)
-                                .arg("plan")
-                                .arg("per_minute")
-                                .arg("per_day"));
+                send(redis::Command("HDEL")
+                         .key(key.name)
+                         .arg("plan")
+                         .arg("per_minute")
+                         .arg("per_day"));
             }
         }
     }
