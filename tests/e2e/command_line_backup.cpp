@@ -2,6 +2,7 @@
 #include "support/admin_store.h"
 #include "support/limits.h"
 #include "support/raw_client.h"
+#include "support/slow_import.h"
 #include "support/terminal.h"
 
 using namespace petstore::e2e;
@@ -147,6 +148,55 @@ TEST_CASE("command line backup: a restore goes on after what is refused")
     CHECK(second.code == 1);
     CHECK(contains(second.err, "restored 1 key; 1 problem reported above"));
     CHECK(ctl(redis.url(), {"key", "show", refused.id}).code == 0);
+}
+
+TEST_CASE("command line backup: a restore goes on after a plan that is refused")
+{
+    RedisServer old;
+    REQUIRE(ctl(old.url(),
+                {"plan", "set", "gold", "--per-minute", "1", "--per-day", "2"})
+                .code
+            == 0);
+    const auto key = create_key(old);
+    const auto backup = ctl(old.url(), {"key", "export"}).out;
+
+    RedisServer redis;
+    Words most = {"HSET", "petstore:plans"};
+    for (int i = 0; i < 1000; ++i) {
+        most.insert(most.end(), {"p" + std::to_string(i), "1 2"});
+    }
+    redis.command(most);
+    const auto first = restore(redis, backup);
+    CHECK(first.code == 1);
+    CHECK(contains(first.err, "warning: plan gold: "));
+    CHECK(contains(first.err, "restored 1 key; 1 problem reported above"));
+    CHECK(ctl(redis.url(), {"key", "show", key.id}).code == 0);
+    redis.command({"HDEL", "petstore:plans", "p0"});
+    CHECK(restore(redis, backup).code == 0);
+}
+
+TEST_CASE(
+    "command line backup: a restore waits for its input, then looks where "
+    "the store is")
+{
+    RedisServer old;
+    const auto made = ctl(old.url(), {"account", "create"});
+    REQUIRE(made.code == 0);
+    const auto id = split(made.out, '\n').at(0);
+    const auto backup = ctl(old.url(), {"key", "export"}).out;
+
+    RedisServer from;
+    create_key(from);
+    SlowImport restoring(from.url(), {}, {"key", "restore", "-"});
+    restoring.write(backup);
+    REQUIRE(wait_until([&] { return restoring.has_read_all(); }));
+    RedisServer to;
+    REQUIRE(ctl(from.url(), {"move", "--to", to.url()}).code == 0);
+    restoring.end_input();
+    const auto message = restoring.failure();
+    INFO(message);
+    CHECK(contains(message, "this store was moved to another Redis"));
+    CHECK(from.command({"EXISTS", account_record(id)}).integer == 0);
 }
 
 TEST_CASE("command line backup: a restore stops at a line that is too long")

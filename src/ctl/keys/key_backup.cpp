@@ -39,29 +39,42 @@ Backup read_backup(const std::string& file, const Interruption& interruption)
     return backup;
 }
 
-// Those that Redis does not have yet, as with keys. Ends early if interrupted.
-void restore_plans(Context& context, const store::KeyServers& servers,
-                   const Backup& backup, const Interruption& interruption)
-{
-    if (backup.plans.empty()) {
-        return;
-    }
-    const auto there = context.known_plans().stored();
-    for (const auto& [name, limits] : backup.plans) {
-        if (interruption.requested()) {
-            return;
-        }
-        if (there.plans.count(name) == 0) {
-            context.await(store::set_plan(servers, name, limits));
-        }
-    }
-}
-
 // Whether a failure concerns Redis, rather than one key or account.
 bool stops(const Failure& failure)
 {
     return failure.kind() == Failure::Kind::redis_unavailable
            || failure.kind() == Failure::Kind::not_in_effect;
+}
+
+// Those that Redis does not have yet, as with keys. Returns how many are
+// refused, and warns of each. Ends early if interrupted.
+std::uint64_t restore_plans(Context& context, const store::KeyServers& servers,
+                            const Backup& backup,
+                            const Interruption& interruption)
+{
+    std::uint64_t refused = 0;
+    if (backup.plans.empty()) {
+        return refused;
+    }
+    const auto there = context.known_plans().stored();
+    for (const auto& [name, limits] : backup.plans) {
+        if (interruption.requested()) {
+            break;
+        }
+        if (there.plans.count(name) != 0) {
+            continue;
+        }
+        try {
+            context.await(store::set_plan(servers, name, limits));
+        } catch (const Failure& failure) {
+            if (stops(failure)) {
+                throw;
+            }
+            warn("plan " + name + ": " + failure.what());
+            ++refused;
+        }
+    }
+    return refused;
 }
 
 // Those without keys: others come with the first of their keys. Returns how
@@ -181,10 +194,9 @@ void export_keys(Context& context)
 
 void restore_keys(Context& context, const KeyRestore& options)
 {
-    const auto servers = context.keys(Access::change);
+    constexpr char kInterrupted[] = "interrupted, run the command again";
     const Interruption interruption;
     Backup backup = read_backup(options.file, interruption);
-    backup.complete(context.now(servers));
     std::uint64_t restored = 0;
     std::uint64_t unchanged = 0;
     const auto stopped = [&](const std::string& reason,
@@ -192,9 +204,15 @@ void restore_keys(Context& context, const KeyRestore& options)
         return Failure(
             "restored " + count_text(restored, "key") + "; " + reason, kind);
     };
-    restore_plans(context, servers, backup, interruption);
+    if (interruption.requested()) {
+        throw stopped(kInterrupted);
+    }
+    // Only now: until the end of the input, the store may have been moved.
+    const auto servers = context.keys(Access::change);
+    backup.complete(context.now(servers));
     std::uint64_t refused =
-        restore_accounts(context, servers, backup, interruption);
+        restore_plans(context, servers, backup, interruption);
+    refused += restore_accounts(context, servers, backup, interruption);
     for (const Backup::Key& each : backup.keys) {
         if (interruption.requested()) {
             break;
@@ -226,7 +244,13 @@ void restore_keys(Context& context, const KeyRestore& options)
         }
     }
     if (interruption.requested()) {
-        throw stopped("interrupted, run the command again");
+        throw stopped(kInterrupted);
+    }
+    try {
+        // Plans, and accounts without keys, touch nothing that a move marks.
+        context.limits_place().check(Access::examine);
+    } catch (const Failure& failure) {
+        throw stopped(failure.what(), failure.kind());
     }
     if (!backup.problem.empty()) {
         throw stopped(backup.problem);

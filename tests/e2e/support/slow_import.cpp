@@ -1,6 +1,7 @@
 #include "slow_import.h"
 
 #include <fcntl.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,7 +13,8 @@
 namespace petstore::e2e {
 
 SlowImport::SlowImport(const std::string& redis,
-                       const std::vector<std::string>& options)
+                       const std::vector<std::string>& options,
+                       const std::vector<std::string>& reader)
 {
     const std::string pipe = dir_ / "pipe";
     if (mkfifo(pipe.c_str(), 0600) != 0) {
@@ -22,7 +24,7 @@ SlowImport::SlowImport(const std::string& redis,
     fd_ = open(pipe.c_str(), O_RDWR | O_CLOEXEC);
     std::vector<std::string> command = {ctl_binary(), "--redis", redis};
     command.insert(command.end(), options.begin(), options.end());
-    command.insert(command.end(), {"pet", "import", "-"});
+    command.insert(command.end(), reader.begin(), reader.end());
     process_ = Process({command, {}, pipe, dir_ / "out", dir_ / "err"});
 }
 
@@ -45,6 +47,12 @@ void SlowImport::write(const std::string& lines) const
         != static_cast<ssize_t>(lines.size())) {
         throw HarnessError("cannot write to the pipe");
     }
+}
+
+bool SlowImport::has_read_all() const
+{
+    int left = 0;
+    return ioctl(fd_, FIONREAD, &left) == 0 && left == 0;
 }
 
 std::string SlowImport::failure()
