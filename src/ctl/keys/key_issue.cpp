@@ -306,6 +306,9 @@ void rotate_key(Context& context, const KeyRotation& options)
         old =
             context.await(store::finish_rotation(servers, id, next, *seconds));
     } catch (const Failure& failure) {
+        if (failure.kind() == Failure::Kind::not_found) {
+            throw;
+        }
         throw Failure(
             std::string(failure.what())
                 + "; the key shown may not work: run the command again, which makes another one or names the key that replaced key "
