@@ -96,7 +96,7 @@ TEST_CASE(
 TEST_CASE("redis refusals: denied requests do not flood it")
 {
     RedisServer redis;
-    const auto key = limited_key(redis, 1'000'000, 1);
+    const auto key = limited_key(redis, 100, 1);
     NginxOptions options;
     options.redis = redis.url();
     NginxServer nginx(options);
