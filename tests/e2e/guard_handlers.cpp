@@ -97,6 +97,43 @@ TEST_CASE("guard: 100 Continue is sent only once the request is let through")
     CHECK(shop.back_end.count() == 1);
 }
 
+TEST_CASE("guard: the page of a refusal neither asks nor waits for the body")
+{
+    NginxOptions options;
+    options.server = R"(
+        location @page { proxy_pass http://%BACK_END%; }
+        location = /page { proxy_pass http://%BACK_END%; })";
+    for (const std::string page : {"= @page", "@page", "= /page", "/page"}) {
+        GuardedStore shop(options, "error_page 401 " + page + ";");
+        const std::string next = shop.store.head("GET /shop/next HTTP/1.1");
+        const auto length = std::to_string(next.size());
+        const std::string lengths[] = {"Content-Length: " + length,
+                                       "Transfer-Encoding: chunked"};
+        std::size_t pages = 0;
+        for (const auto& line : lengths) {
+            for (const bool waits : {true, false}) {
+                INFO(page << ", " << line << (waits ? "" : ", and a body"));
+                RawClient client(shop.store.nginx.port());
+                client.send("POST /shop/ HTTP/1.1\r\nHost: a\r\n"
+                            "Expect: 100-continue\r\n"
+                            + line + "\r\n\r\n" + (waits ? "" : next));
+                const auto response = client.read();
+                CHECK(response.status == (page[0] == '=' ? 200 : 401));
+                CHECK(response.body == "back end");
+                CHECK(response.header("connection") == "close");
+                client.finish_sending();
+                CHECK(client.closes());
+                CHECK(shop.back_end.count() == ++pages);
+                const auto reached = shop.back_end.last();
+                CHECK(reached.body.empty());
+                CHECK_FALSE(reached.has("content-length"));
+                CHECK_FALSE(reached.has("transfer-encoding"));
+            }
+        }
+        CHECK(shop.charged() == 0);
+    }
+}
+
 TEST_CASE("guard: the body of a refused request is not the next request")
 {
     GuardedStore shop;

@@ -2,23 +2,48 @@
 
 namespace petstore::ngx {
 
+namespace {
+
+// Then the client may never send the body, and the connection must not be used
+// again after a final response.
+bool waits_for_continue(const ngx_http_request_t* r) noexcept
+{
+    return r->headers_in.expect != nullptr && !r->expect_tested;
+}
+
+}  // namespace
+
 void discard_body(ngx_http_request_t* r) noexcept
 {
     if (r->request_body != nullptr || r->discard_body) {
         return;
     }
-    close_after_expect(r);
+    if (waits_for_continue(r)) {
+        r->keepalive = 0;
+    }
     r->expect_tested = 1;
     if (ngx_http_discard_request_body(r) != NGX_OK) {
         r->keepalive = 0;
     }
 }
 
-void close_after_expect(ngx_http_request_t* r) noexcept
+void forget_expected_body(ngx_http_request_t* r) noexcept
 {
-    if (r->headers_in.expect != nullptr && !r->expect_tested) {
-        r->keepalive = 0;
+    if (!waits_for_continue(r)) {
+        return;
     }
+    r->keepalive = 0;
+    // nginx tests what clients of HTTP/1.1 expect before it reads a body, so
+    // theirs is certainly unread.
+    if (r->http_version != NGX_HTTP_VERSION_11 || r->request_body != nullptr
+        || r->discard_body) {
+        return;
+    }
+    auto& in = r->headers_in;
+    r->expect_tested = 1;
+    in.content_length = nullptr;
+    in.content_length_n = -1;
+    in.chunked = 0;
 }
 
 ngx_buf_t* copied_buffer(ngx_pool_t* pool, std::string_view text) noexcept

@@ -11,9 +11,11 @@ namespace petstore::ngx {
 // on the connection.
 void discard_body(ngx_http_request_t* r) noexcept;
 
-// Closes the connection after a final response if the client waits for "100
-// Continue", because it may never send the body.
-void close_after_expect(ngx_http_request_t* r) noexcept;
+// If the client waits for "100 Continue", treats the request as one without a
+// body: the response may be an error page of a back end, which must neither ask
+// for the body nor wait for it. nginx discards what arrives nevertheless when
+// it closes the connection.
+void forget_expected_body(ngx_http_request_t* r) noexcept;
 
 // A buffer with a copy of the text; nullptr if out of memory.
 ngx_buf_t* copied_buffer(ngx_pool_t* pool, std::string_view text) noexcept;

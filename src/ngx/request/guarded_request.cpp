@@ -68,7 +68,9 @@ void GuardedRequest::respond(const service::Response& response) noexcept
         return suspension().finish(response.status);
     }
     ngx_http_request_t* r = request();
-    close_after_expect(r);
+    if (r == r->main) {
+        forget_expected_body(r);
+    }
     const bool prepared = (r != r->main || keep_body(response))
                           && add_response_headers(r, response);
     suspension().finish(prepared ? response.status

@@ -157,6 +157,7 @@ void DenialReporter::on_end(const Ref<CachedKey>& key, ReportEnd end) noexcept
     }
     refused_ = end == ReportEnd::refused;
     if (!refused_) {
+        give_up_at_ = 0;
         if (!queued_.empty() && flush_at_ > alarm_.now() + kInterval) {
             schedule(kInterval);
         }
