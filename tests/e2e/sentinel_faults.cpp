@@ -295,7 +295,8 @@ TEST_CASE("sentinel faults: all are dead, then one is back")
     for (int i = 0; i < 10; ++i) {
         expect_error(http.get("/v1/pets"), 503, "service_unavailable");
     }
-    CHECK(lines_with(nginx, "no usable Sentinel") == 1);
+    CHECK(wait_until(
+        [&] { return lines_with(nginx, "no usable Sentinel") == 1; }));
     CHECK(lines_with(nginx, "[error]") == 1);
     second.be_silent(false);
     CHECK(wait_until([&] { return http.get("/v1/pets").status == 200; }));
