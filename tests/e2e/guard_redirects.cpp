@@ -848,6 +848,24 @@ TEST_CASE("guard: satisfy any does not bypass it")
     CHECK(shop.back_end.count() == 1);
 }
 
+TEST_CASE("guard: satisfy any of its server does not bypass it")
+{
+    const std::string both = "satisfy any; allow all;";
+    NginxOptions options;
+    options.server = "petstore_guard on; root %DIR%/pages;";
+    SECTION("set there")
+    {
+        options.server += both;
+    }
+    SECTION("inherited")
+    {
+        options.http = both;
+    }
+    GuardedStore shop(options);
+    make_page(shop.store, "page.html", "page");
+    expect_guarded(shop.store, "/page.html", 200);
+}
+
 TEST_CASE("guard: it includes what matches no location of its server")
 {
     NginxOptions options;

@@ -35,12 +35,15 @@ const ngx_command_t* find_command(const ngx_module_t& module,
 }
 
 // The first word of what a directive sets: a pointer, a number, or the length
-// of a text.
+// of a text. 0 at the level of a server, for which nginx keeps no `confs` in
+// its core module's settings.
 std::uintptr_t word_of(void** confs, const ngx_module_t& module,
                        const ngx_command_t& command) noexcept
 {
     std::uintptr_t word = 0;
-    const auto* conf = static_cast<const u_char*>(confs[module.ctx_index]);
+    const auto* conf = confs != nullptr
+                           ? static_cast<const u_char*>(confs[module.ctx_index])
+                           : nullptr;
     if (conf != nullptr) {
         std::memcpy(&word, conf + command.offset, sizeof(word));
     }
