@@ -173,6 +173,13 @@ ngx_int_t postconfiguration(ngx_conf_t* cf) noexcept
     return result;
 }
 
+// nginx calls this in each process whose configuration has the module.
+ngx_int_t start_process(ngx_cycle_t* cycle) noexcept
+{
+    filters_enabled = true;
+    return Worker::start(cycle);
+}
+
 ngx_http_module_t context = {
     preconfiguration,   // preconfiguration
     postconfiguration,  // postconfiguration
@@ -193,7 +200,7 @@ ngx_module_t ngx_http_petstore_module = {
     NGX_HTTP_MODULE,  // module type
     nullptr,          // init master
     log_start,        // init module
-    Worker::start,    // init process
+    start_process,    // init process
     nullptr,          // init thread
     nullptr,          // exit thread
     Worker::stop,     // exit process

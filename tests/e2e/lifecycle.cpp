@@ -343,6 +343,23 @@ TEST_CASE("lifecycle: a worker started after a failed reload serves as before")
     expect_error(http.get("/denied/"), 403, "forbidden");
 }
 
+TEST_CASE("lifecycle: a refused reload that is the first to load the module")
+{
+    NginxOptions options;
+    options.file = kWithoutStore;
+    replace_all(options.file, "load_module %MODULE%;", "");
+    NginxServer nginx(refusing(options));
+    write_file(nginx.path("page"), "page");
+    NginxOptions refused;
+    refused.file = kWithoutStore;
+    refused.http = kUnusable;
+    replace_worker_after(nginx, refused);
+
+    Http http(nginx.url());
+    expect_not_modified(http, "/page");
+    CHECK(http.get("/none").status == 404);
+}
+
 TEST_CASE("lifecycle: a failed reload adds nothing where the module is unused")
 {
     NginxOptions options;

@@ -11,6 +11,7 @@
 #include "../request/request_info.h"
 #include "../request/response.h"
 #include "../request/response_headers.h"
+#include "filter_chains.h"
 
 namespace petstore::ngx {
 
@@ -104,7 +105,8 @@ bool set_cors_headers(ngx_http_request_t* r, const CorsPolicy& policy) noexcept
 
 ngx_int_t cors_header_filter(ngx_http_request_t* r) noexcept
 {
-    const bool applies = r == r->main && main_conf(r)->has_cors;
+    const bool applies =
+        filters_enabled && r == r->main && main_conf(r)->has_cors;
     const CorsPolicy* policy = applies ? policy_of(r) : nullptr;
     return policy == nullptr || set_cors_headers(r, *policy)
                ? next_cors_filter(r)

@@ -7,6 +7,7 @@
 #include "../request/http_request.h"
 #include "../request/request_info.h"
 #include "../request/response_headers.h"
+#include "filter_chains.h"
 
 namespace petstore::ngx {
 
@@ -202,7 +203,7 @@ ngx_int_t send_header(ngx_http_request_t* r, RequestInfo& info,
 
 ngx_int_t error_header_filter(ngx_http_request_t* r) noexcept
 {
-    if (!main_conf(r)->has_effect()) {
+    if (!filters_enabled || !main_conf(r)->has_effect()) {
         return next_header_filter(r);
     }
     RequestInfo* info = r == r->main ? request_info(r, false) : nullptr;
@@ -227,7 +228,7 @@ ngx_int_t error_header_filter(ngx_http_request_t* r) noexcept
 // instead. Discards the rest of the page.
 ngx_int_t error_body_filter(ngx_http_request_t* r, ngx_chain_t* in) noexcept
 {
-    if (!main_conf(r)->has_effect()) {
+    if (!filters_enabled || !main_conf(r)->has_effect()) {
         return next_body_filter(r, in);
     }
     RequestInfo* info = r == r->main ? request_info(r, false) : nullptr;

@@ -4,6 +4,12 @@
 
 namespace petstore::ngx {
 
+// Whether the configuration of this process has the module. If not, its filters
+// pass everything on: r->main_conf has nothing for them. Set before the first
+// request. Workers without the module run its filters after nginx has refused a
+// configuration that was the first to load it.
+inline bool filters_enabled = false;
+
 // The heads of nginx's filter chains. They are global: a configuration that the
 // master fails to load leaves its filters there, and workers started later
 // would run them.
