@@ -380,6 +380,94 @@ TEST_CASE(
     CHECK(failed.all("x-ratelimit-limit").size() == 1);
 }
 
+TEST_CASE(
+    "nginx modules: the service answers as the page of a dropped response")
+{
+    NginxOptions options;
+    options.server = R"(
+        location /missing/v1/ {
+            petstore /missing/v1;
+            error_page 412 = /v1/pets/0;
+        }
+        location /document/v1/ {
+            petstore /document/v1;
+            error_page 412 /v1/openapi.json;
+        })";
+    Store store(options);
+    const Headers never = {{"If-Match", "\"x\""}};
+
+    const auto missing = store.http.get("/missing/v1/pets", never);
+    expect_error(missing, 404, "pet_not_found");
+    CHECK(missing.all("deprecation").size() == 1);
+    const auto document = store.http.get("/document/v1/pets", never);
+    CHECK(document.status == 412);
+    CHECK(document.json().contains("openapi"));
+}
+
+TEST_CASE("nginx modules: the service answers as the page of a 416")
+{
+    NginxOptions options;
+    options.server = R"(
+        location /files/pet/ {
+            petstore_guard on;
+            alias %DIR%/;
+            error_page 416 = /v1/pets/1;
+        }
+        location /files/list/ {
+            petstore_guard on;
+            alias %DIR%/;
+            error_page 416 = /v1/pets;
+        })";
+    Store store(options);
+    import_pets(store.redis, 3);
+    write_file(store.nginx.path("file"), "small");
+    const Headers beyond = {{"Range", "bytes=90-"}};
+
+    for (const auto& [path, start] :
+         {std::pair("/files/pet/file", "{"), {"/files/list/file", "["}}) {
+        INFO(path);
+        const auto page = store.http.get(path, beyond);
+        CHECK(page.status == 200);
+        CHECK(page.header("content-type") == "application/json");
+        CHECK(page.body.substr(0, 1) == start);
+        CHECK(page.all("x-ratelimit-limit").size() == 1);
+        CHECK(!page.has("content-range"));
+        CHECK(!page.has("etag"));
+        CHECK(!page.has("last-modified"));
+    }
+    const auto refused = store.http.get("/files/pet/none", beyond);
+    expect_error(refused, 404, "not_found");
+}
+
+TEST_CASE("nginx modules: the page of a dropped getPet announces its sunset")
+{
+    NginxOptions options;
+    options.server = R"(
+        location = /page { return 412; }
+        location /later/v1/ {
+            petstore /later/v1;
+            petstore_get_sunset 2031-02-03;
+            error_page 412 /page;
+        }
+        location /never/v1/ {
+            petstore /never/v1;
+            petstore_get_sunset off;
+            error_page 412 /page;
+        })";
+    Store store(options);
+    import_pets(store.redis, 1);
+    const Headers never = {{"If-Match", "\"x\""}};
+
+    const auto later = store.http.get("/later/v1/pets/1", never);
+    expect_error(later, 412, "bad_request");
+    CHECK(later.header("sunset") == "Mon, 03 Feb 2031 00:00:00 GMT");
+    CHECK(later.header("link")
+          == "</later/v1/pets?status=available>; rel=\"successor-version\"");
+    const auto without_end = store.http.get("/never/v1/pets/1", never);
+    CHECK(without_end.has("deprecation"));
+    CHECK(!without_end.has("sunset"));
+}
+
 TEST_CASE("nginx modules: a 429 of limit_req is not the service's")
 {
     NginxOptions options;

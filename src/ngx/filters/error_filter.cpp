@@ -100,14 +100,6 @@ Page replaceable_page_of(ngx_http_request_t* r,
                                                              : Page::other;
 }
 
-void clear_header(ngx_table_elt_t*& header) noexcept
-{
-    if (header != nullptr) {
-        header->hash = 0;
-        header = nullptr;
-    }
-}
-
 // Whether the response announces that the operation is deprecated. nginx may
 // report errors before the service has seen the request.
 bool is_deprecated(ngx_http_request_t* r, const RequestInfo& info) noexcept
@@ -137,18 +129,10 @@ ngx_int_t replace(ngx_http_request_t* r, RequestInfo& info)
     }
     page.replaces = true;
 
-    auto& out = r->headers_out;
-    clear_header(out.content_length);
-    clear_header(out.content_encoding);
-    clear_header(out.etag);
-    clear_header(out.accept_ranges);
-    clear_header(out.last_modified);
-    out.last_modified_time = -1;
-    out.content_length_n = static_cast<off_t>(page.body.len);
+    forget_dropped_response(r);
+    r->headers_out.content_length_n = static_cast<off_t>(page.body.len);
     set_content_type(r, "application/json");
-    r->allow_ranges = 0;
 
-    remove_rate_headers(r);  // set for a response that a filter has dropped
     if (!add_common_headers(r, info, is_deprecated(r, info))) {
         return NGX_ERROR;
     }
@@ -184,7 +168,8 @@ ngx_int_t send_header(ngx_http_request_t* r, RequestInfo& info,
     }
     // A filter may have replaced our response with its own error, such as 412
     // for If-Match, or with the page for it.
-    const bool answered = info.answered && !r->filter_finalize;
+    const bool answered =
+        info.answered && info.answered_after_drop == r->filter_finalize;
     if (!to_replace) {
         return answered || !belongs_to_service(r) || set_rate_headers(r, info)
                    ? next_header_filter(r)

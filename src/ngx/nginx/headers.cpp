@@ -135,6 +135,7 @@ bool add_header_number(ngx_http_request_t* r, std::string_view name,
 void set_status(ngx_http_request_t* r, ngx_int_t status) noexcept
 {
     r->headers_out.status = static_cast<ngx_uint_t>(status);
+    r->headers_out.status_line.len = 0;  // of a back end, whose response failed
     // As nginx does for its own errors.
     if (r->err_status != 0 && status >= NGX_HTTP_BAD_REQUEST) {
         r->err_status = r->headers_out.status;

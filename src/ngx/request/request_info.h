@@ -35,6 +35,9 @@ struct RequestInfo {
     std::string_view preflight_methods;  // of the response to a CORS preflight
     bool body_refused = false;           // by exceeds_lifted_limit()
     bool answered = false;  // send_response() wrote the main response
+    // r->filter_finalize at that time. A filter that drops the response later
+    // sets it, and nginx never resets it.
+    bool answered_after_drop = false;
 };
 
 // nullptr if there is none, or with `create` if out of memory.

@@ -24,6 +24,7 @@ ngx_int_t send_head(ngx_http_request_t* r, RequestInfo& info, bool deprecated,
         return NGX_ERROR;
     }
     info.answered = r == r->main;
+    info.answered_after_drop = r->filter_finalize;
     if ((r->method & (NGX_HTTP_GET | NGX_HTTP_HEAD)) == 0) {
         // nginx would report that a condition does not hold, after the change.
         r->disable_not_modified = 1;
@@ -67,6 +68,9 @@ ngx_int_t send_response(ngx_http_request_t* r, RequestInfo& info,
                         bool deprecated,
                         const service::Response& response) noexcept
 {
+    if (r->internal) {
+        forget_dropped_response(r);  // whose error page this may be
+    }
     if (!add_response_headers(r, response)) {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }

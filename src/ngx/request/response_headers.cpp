@@ -59,7 +59,7 @@ bool add_rate_headers(ngx_http_request_t* r, const api::RateView& rate) noexcept
 
 bool add_deprecation_headers(ngx_http_request_t* r) noexcept
 {
-    const LocConf& conf = *loc_conf(r);
+    const LocConf& conf = governing_conf(r);
     return add_header(r, "Deprecation", service::kDeprecatedSince)
            && (conf.sunset.empty() || add_header(r, "Sunset", conf.sunset))
            && add_header(r, "Link", conf.deprecated_link);
@@ -186,9 +186,38 @@ bool add_common_headers(ngx_http_request_t* r, RequestInfo& info,
            && (!deprecated || add_deprecation_headers(r));
 }
 
+namespace {
+
 void remove_rate_headers(ngx_http_request_t* r) noexcept
 {
     remove_headers(r, is_rate_header);
+}
+
+void clear_header(ngx_table_elt_t*& header) noexcept
+{
+    if (header != nullptr) {
+        header->hash = 0;
+        header = nullptr;
+    }
+}
+
+}  // namespace
+
+void forget_dropped_response(ngx_http_request_t* r) noexcept
+{
+    auto& out = r->headers_out;
+    clear_header(out.content_length);
+    clear_header(out.content_encoding);
+    clear_header(out.etag);
+    clear_header(out.accept_ranges);
+    out.charset.len = 0;
+    clear_header(out.last_modified);
+    if (r->err_status != NGX_HTTP_RANGE_NOT_SATISFIABLE) {
+        clear_header(out.content_range);
+    }
+    out.last_modified_time = -1;
+    r->allow_ranges = 0;
+    remove_rate_headers(r);
 }
 
 bool set_rate_headers(ngx_http_request_t* r, RequestInfo& info) noexcept
