@@ -186,18 +186,23 @@ TEST_CASE("a record read while its account's Redis changed is outdated",
 TEST_CASE("lookups leave room for requests whose key is known", "[store]")
 {
     Fixture f;
-    const int most = static_cast<int>(KeyLoader::kMaxLoads);
-    std::vector<Waiter> waiters(KeyLoader::kMaxLoads);
+    const int most = static_cast<int>(KeyLoader::kMaxUnknown);
+    std::vector<Waiter> waiters(KeyLoader::kMaxUnknown);
     for (int i = 0; i < most; ++i) {
         f.loader.load(digest_of(i), {}, waiters[static_cast<std::size_t>(i)]);
     }
     Waiter refused;
     f.loader.load(digest_of(most), {}, refused);
-    CHECK(f.link.sent.size() == KeyLoader::kMaxLoads);
+    CHECK(f.link.sent.size() == KeyLoader::kMaxUnknown);
     CHECK(refused.calls == 1);
     REQUIRE(refused.error);
     CHECK(refused.error->code == api::ErrorCode::service_unavailable);
     CHECK(f.log.refused == 1);
+
+    Waiter known;
+    f.loader.load(digest_of(most + 1), {9, "a"}, known);
+    CHECK(known.calls == 0);
+    CHECK(f.link.sent.size() == KeyLoader::kMaxUnknown + 1);
 
     // Joining one in flight costs nothing, and a reply makes room.
     Waiter joined;
@@ -205,7 +210,7 @@ TEST_CASE("lookups leave room for requests whose key is known", "[store]")
     f.link.reply("*0\r\n");
     CHECK(joined.calls == 1);
     f.loader.load(digest_of(most), {}, refused);
-    CHECK(f.link.sent.size() == KeyLoader::kMaxLoads + 1);
+    CHECK(f.link.sent.size() == KeyLoader::kMaxUnknown + 2);
 }
 
 TEST_CASE("a missing record is not an error", "[store]")

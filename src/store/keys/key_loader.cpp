@@ -28,7 +28,10 @@ public:
           epoch_(required.epoch), account_(required.account),
           generation_(owner.accounts_link_.connection_generation(account_)),
           started_(required.now)
-    {}
+    {
+        owner_.unknown_ += account_.empty() ? 1 : 0;
+    }
+    ~Load() { owner_.unknown_ -= account_.empty() ? 1 : 0; }
 
     std::uint64_t number() const noexcept { return number_; }
     std::int64_t epoch() const noexcept { return epoch_; }
@@ -167,7 +170,7 @@ void KeyLoader::load(const api::Digest& digest, const Required& required,
         Load* const load = loads_.find(digest);
         if (load != nullptr && load->epoch() >= required.epoch) {
             load->join(&waiter);
-        } else if (loads_.size() < kMaxLoads) {
+        } else if (!required.account.empty() || unknown_ < kMaxUnknown) {
             start(digest, required, waiter);
         } else {
             log_.report(Event::lookup_refused);

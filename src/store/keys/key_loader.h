@@ -34,10 +34,11 @@ protected:
 // decide on all of them with one command. One per Storage.
 class KeyLoader {
 public:
-    // The most lookups in flight. Each waits for one command at a time. The
-    // rest of the link's queue is reserved for requests with known keys, so a
-    // flood of invented keys cannot fill it.
-    static constexpr std::size_t kMaxLoads = 1024;
+    // The most lookups of unknown keys in flight. Each waits for one command at
+    // a time. The rest of the link's queue is reserved for requests with known
+    // keys, so a flood of invented keys cannot fill it. Known keys are read
+    // again all at once after the connection was lost.
+    static constexpr std::size_t kMaxUnknown = 1024;
 
     // All arguments are borrowed. `accounts_link` is the limiter's.
     KeyLoader(redis::Link& link, const redis::Link& accounts_link,
@@ -84,6 +85,7 @@ private:
     KeyCache& cache_;
     KeyLog& log_;
     std::uint64_t started_ = 0;  // lookups
+    std::size_t unknown_ = 0;    // lookups of unknown keys in flight
     AccountReads account_reads_;
     Loads loads_;
 };
