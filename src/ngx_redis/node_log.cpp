@@ -176,6 +176,8 @@ void NodeLog::report_refused() noexcept
 
 ErrorCode::ErrorCode(const redis::Reply& error) noexcept
 {
+    static_assert(redis::kForeignKey.size() < sizeof(text_),
+                  "the longest code in the table of errors");
     const std::string_view code = redis::error_row(error.text()).code;
     const std::string_view shown = code.empty() ? error.error_code() : code;
     std::size_t size = 0;

@@ -98,7 +98,7 @@ public:
     const char* text() const noexcept { return text_; }
 
 private:
-    char text_[40];
+    char text_[64];
 };
 
 }  // namespace petstore::ngx_redis
