@@ -55,6 +55,11 @@ void SentinelAddresses::on_primary(const redis::ServerAddress& primary) noexcept
     }
 }
 
+ngx_msec_t SentinelAddresses::time_left() const noexcept
+{
+    return std::max<ngx_msec_t>(ngx_base::time_left(find_by_), 1);
+}
+
 void SentinelAddresses::resolve(const redis::ServerAddress& primary) noexcept
 {
     const bool made = ngx_base::guarded(log_, false, [&] {
@@ -71,8 +76,8 @@ void SentinelAddresses::resolve(const redis::ServerAddress& primary) noexcept
         return true;
     });
     if (made) {
-        name_->find(*this,
-                    std::max<ngx_msec_t>(ngx_base::time_left(find_by_), 1));
+        timer_.stop();  // the look-up has its own timeout, and reason
+        name_->find(*this, time_left());
     } else {
         on_no_address("out of memory");
     }
@@ -87,6 +92,7 @@ void SentinelAddresses::on_switch() noexcept
 {
     if (finding_) {  // resolving the old one's name
         name_->cancel();
+        timer_.start(time_left());
         watch_.ask(*this);
     } else if (user_ != nullptr) {
         user_->on_moved();

@@ -34,6 +34,7 @@ private:
     void on_no_address(const char* reason) noexcept override;
     void on_moved() noexcept override {}
 
+    ngx_msec_t time_left() const noexcept;
     void resolve(const redis::ServerAddress& primary) noexcept;
     void on_timeout() noexcept;
 

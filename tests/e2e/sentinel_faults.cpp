@@ -248,6 +248,22 @@ TEST_CASE("sentinel faults: a Sentinel that lies is not believed twice")
 }
 
 TEST_CASE(
+    "sentinel faults: a DNS that hangs is not taken for Sentinels that do")
+{
+    const RedisServer redis;
+    const auto key = create_key(redis);
+    const DnsServer dns({{}, DnsServer::no_error, true});
+    const FakeSentinel sentinel(array_of({"redis.petstore.test", "6379"}));
+    auto options = with(sentinel.url(), kShort);
+    options.http = dns.resolver();
+    NginxServer nginx(options);
+    Http http(nginx.url(), key.secret);
+    expect_error(http.get("/v1/pets"), 503, "service_unavailable");
+    CHECK(lines_with(nginx, "redis.petstore.test could not be resolved") == 1);
+    CHECK(lines_with(nginx, "no Sentinel answered in time") == 0);
+}
+
+TEST_CASE(
     "sentinel faults: another server at the primary's address is not used")
 {
     RedisServer redis;
