@@ -121,12 +121,17 @@ TEST_CASE("doctor: each rule that workers lack is named")
     REQUIRE(main.size() > 15);
     REQUIRE(limit.size() > 12);
 
-    // Workers can do without the first two; without the last, no name of a key
-    // is left.
-    const Words skipped = {"+info", "+select", "~petstore:*"};
+    // The first is for other databases; without the last, no name of a key is
+    // left.
+    const Words skipped = {"+select", "~petstore:*"};
+    // Workers can do without these.
     const Words for_plans = {"+hscan",         "+hset",    "+hdel",
                              "+hrandfield",    "+pexpire", "%R~petstore:plans",
                              "~petstore:hosts"};
+    const Words for_checks = {"+info", "%R~petstore:limits-place"};
+    const auto is_one_of = [](const Words& words, const std::string& word) {
+        return std::find(words.begin(), words.end(), word) != words.end();
+    };
     const auto examine = [&](const RedisServer& server, const Words& rules,
                              const Words& patterns, const std::string& which,
                              const auto& rows_with) {
@@ -136,25 +141,24 @@ TEST_CASE("doctor: each rule that workers lack is named")
         const auto enough = rows_with(with_user(server, with_patterns));
         CHECK(enough.count(which + "worker rights") == 0);
         CHECK(enough.count(which + "worker plans") == 0);
+        CHECK(enough.count(which + "worker checks") == 0);
         for (std::size_t i = 0; i < with_patterns.size(); ++i) {
             const std::string missing = with_patterns[i];
-            if (std::find(skipped.begin(), skipped.end(), missing)
-                != skipped.end()) {
+            if (is_one_of(skipped, missing)) {
                 continue;
             }
             auto fewer = with_patterns;
             fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
             INFO(which << missing);
             const auto rows = rows_with(with_user(server, fewer));
-            // Workers can do without plans in Redis.
             const bool works = rows.count(which + "worker rights") == 0;
-            const bool is_for_plans =
-                std::find(for_plans.begin(), for_plans.end(), missing)
-                != for_plans.end();
+            const bool is_for_checks = is_one_of(for_checks, missing);
             if (works) {
-                CHECK(is_for_plans);
+                CHECK((is_for_checks || is_one_of(for_plans, missing)));
             }
-            const std::string name = works ? "worker plans" : "worker rights";
+            const std::string name = !works          ? "worker rights"
+                                     : is_for_checks ? "worker checks"
+                                                     : "worker plans";
             REQUIRE(rows.count(which + name) == 1);
             const auto row = rows.at(which + name);
             CHECK(row.verdict == (works ? "warning" : "wrong"));
@@ -169,7 +173,8 @@ TEST_CASE("doctor: each rule that workers lack is named")
             [](const auto& url) { return doctor(url); });
     examine(redis, main,
             {"~petstore:{petstore:pets}:*", "%R~petstore:key:*",
-             "%R~petstore:account:*", "%R~petstore:plans", "~petstore:hosts"},
+             "%R~petstore:account:*", "%R~petstore:limits-place",
+             "%R~petstore:plans", "~petstore:hosts"},
             "", [&](const auto& url) {
                 return doctor(url, {"--limit-redis", limits.url()});
             });

@@ -15,6 +15,7 @@ namespace {
 constexpr char kWrites[] = "worker writes";
 constexpr char kRights[] = "worker rights";
 constexpr char kPlanRights[] = "worker plans";
+constexpr char kCheckRights[] = "worker checks";
 constexpr char kProbe[] = "x";  // neither a number nor a list
 constexpr std::int64_t kProbeSeconds = 10;
 
@@ -79,13 +80,23 @@ public:
             charge();
         }
         std::vector<Finding> findings;
-        if (const std::string rights = missing_for_plans(); !rights.empty()) {
-            findings.push_back(
-                {Verdict::warning, which + kPlanRights, "missing:" + rights,
-                 "workers do not know the plans in Redis, or petstorectl those of nginx.conf: ACL SETUSER USER"
-                     + rights,
-                 true});
-        }
+        const auto warn = [&](const char* row, const char* consequence,
+                              const std::string& rights) {
+            if (!rights.empty()) {
+                findings.push_back(
+                    {Verdict::warning, which + row, "missing:" + rights,
+                     std::string(consequence) + ": ACL SETUSER USER" + rights,
+                     true});
+            }
+        };
+        warn(
+            kPlanRights,
+            "workers do not know the plans in Redis, or petstorectl those of nginx.conf",
+            missing_for_plans());
+        warn(
+            kCheckRights,
+            "workers do not notice a replica, lost data, another node or another store's limits",
+            missing_for_checks());
         if (!may_all) {
             findings.push_back(
                 {Verdict::wrong, which + kRights, "missing:" + missing_,
@@ -221,6 +232,22 @@ private:
         attempt_on(hosts, '~' + hosts, "HRANDFIELD", "1");
         attempt_on(hosts, '~' + hosts, "HDEL", kHost);
         attempt_on(hosts, '~' + hosts, "PEXPIRE", "180000");
+        return std::exchange(missing_, needed);
+    }
+
+    // The rules without which workers work, but ask in vain which Redis it is.
+    std::string missing_for_checks()
+    {
+        const std::string needed = std::exchange(missing_, {});
+        try_command("+info", "", redis::Command("INFO").arg("replication"));
+        if (in_cluster_) {
+            try_command("+cluster|myid", "",
+                        redis::Command("CLUSTER").arg("MYID"));
+        }
+        if (data_ == WorkerData::catalogue) {
+            const std::string marker = schema_.limits_marker();
+            attempt_on(marker, "%R~" + marker, "GET");
+        }
         return std::exchange(missing_, needed);
     }
 
