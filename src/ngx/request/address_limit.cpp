@@ -56,6 +56,17 @@ Address address_of(const sockaddr* address) noexcept
     return key;
 }
 
+// Seconds. A worker that was busy takes its time from before another one opened
+// the window.
+constexpr std::int32_t kMaxLag = 10;
+
+// Also if the clock was set back.
+bool is_over(const Slot& slot, std::uint32_t now) noexcept
+{
+    const auto age = static_cast<std::int32_t>(now - slot.opened);
+    return age >= api::kMinuteSeconds || age < -kMaxLag;
+}
+
 Slot& slot_for(AddressTable& table, const Address& address,
                std::uint32_t now) noexcept
 {
@@ -105,9 +116,7 @@ service::AddressWindow address_window(ngx_http_request_t* r, const Zone& zone,
     {
         const Zone::Lock lock(zone);
         Slot& slot = slot_for(zone.addresses(), address, now);
-        // Unsigned, so a window also ends if the clock was set back past its
-        // start.
-        if (now - slot.opened >= api::kMinuteSeconds) {
+        if (is_over(slot, now)) {
             slot.opened = now;
             slot.count = 0;
         }
