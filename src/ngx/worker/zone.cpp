@@ -65,7 +65,8 @@ struct Zone::Layout {
 
 ngx_shm_zone_t* Zone::add(ngx_conf_t* cf, std::size_t size) noexcept
 {
-    ngx_str_t name = ngx_string("petstore");
+    // No name that others give their zones.
+    ngx_str_t name = ngx_string("ngx_http_petstore_module");
     auto* zone =
         ngx_shared_memory_add(cf, &name, size, &ngx_http_petstore_module);
     if (zone != nullptr) {
