@@ -14,6 +14,7 @@ using Retry = redis::Breaker::Retry;
 constexpr std::size_t kReceiveBuffer = 64 * 1024;
 
 constexpr char kCannotConnect[] = "could not connect";
+constexpr char kNoneFree[] = "worker_connections are not enough";
 constexpr char kTlsFailed[] = "TLS handshake failed";
 constexpr char kLost[] = "connection lost";
 constexpr char kOutOfMemory[] = "out of memory";
@@ -84,8 +85,11 @@ void Connection::open(const PeerAddress& address, const redis::Endpoint& login,
     state_ = State::connecting;
     const ngx_int_t rc = ngx_event_connect_peer(&peer);
     if (rc != NGX_OK && rc != NGX_AGAIN) {
+        const ngx_err_t error = ngx_socket_errno;
         listener_.on_failure(
-            failure(Cause::connect, kCannotConnect, ngx_socket_errno));
+            ngx_cycle->free_connection_n == 0
+                ? failure(Cause::connect, kNoneFree)
+                : failure(Cause::connect, kCannotConnect, error));
         return;
     }
 
