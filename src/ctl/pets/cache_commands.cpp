@@ -12,6 +12,9 @@ void clear(Context& context)
     // A change would mark an empty Redis as one that has a store.
     const redis::Reply& numbers =
         context.pets(Access::read).call(commands.version());
+    if (numbers.size() != 2) {
+        throw Failure("unexpected reply of Redis to MGET");
+    }
     const bool is_empty =
         numbers[0].is(redis::Type::nil) && numbers[1].is(redis::Type::nil);
     const bool cleared =
