@@ -108,12 +108,14 @@ const char* const kLocations = R"(
             error_page 401 429 = /v1/pets/4;
             proxy_read_timeout 3s;
         }
+        # nginx also applies send_timeout while a page waits for its parts.
         location /ssi-in/v1/ {
+            send_timeout 30s;
             ssi on;
             ssi_types *;
             petstore /ssi-in/v1;
         }
-        location /page { root %DIR%/pages; ssi on; }
+        location /page { root %DIR%/pages; ssi on; send_timeout 30s; }
 
         # Behind a guard, and pages of its refusals, all by way of a back end
         # that shows what it gets.
