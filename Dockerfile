@@ -58,8 +58,11 @@ COPY --from=build /petstore/build/stripped/petstorectl /usr/bin/
 COPY --from=docs /petstore/build/docs /usr/share/petstore/docs
 COPY nginx-conf/container.conf /etc/petstore/nginx.conf
 COPY scripts/container-entrypoint scripts/container-health /usr/bin/
-# Fail the build, not the first start.
-RUN ldd /usr/bin/petstorectl && petstorectl --help >/dev/null \
+# Copied files have the modes of the checkout, which a umask may have made private.
+# Then fail the build, not the first start.
+RUN chmod 755 /usr/bin/container-entrypoint /usr/bin/container-health \
+    && chmod 644 /etc/petstore/nginx.conf \
+    && ldd /usr/bin/petstorectl && petstorectl --help >/dev/null \
     && mkdir -m 1777 -p /tmp/petstore \
     && nginx -t -c /etc/petstore/nginx.conf \
     && rm -rf /tmp/petstore
