@@ -358,6 +358,11 @@ TEST_CASE("container: plans and locations come from folders")
     const auto order = http.get("/v1/store/orders");
     CHECK(order.body == "back end");
     CHECK(rate_headers_of(order).remaining == 6);
+    // A body that nginx writes to a file, as another user if this test is
+    // root's.
+    const auto large = repeat("x", 100000);
+    CHECK(http.post("/v1/store/orders", large).status == 200);
+    CHECK(back_end.last().body == large);
 
     // A configuration error is fatal at once: there is nothing to wait for.
     container.add("conf.d/wrong.conf", "petstore_plan;\n");
