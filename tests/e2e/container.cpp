@@ -1,6 +1,8 @@
 // The container's entry point, configuration and health check, outside a
 // container: scripts/container-entrypoint and nginx-conf/container.conf.
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <csignal>
 
@@ -400,6 +402,28 @@ TEST_CASE("container: waits while Redis's name does not resolve, and says so")
     container.await();
     CHECK(contains(container.errors(), "all host names resolve now\n"));
     CHECK(container.stop(SIGQUIT) == 0);
+}
+
+TEST_CASE("container: a stop ends an nginx that reads its configuration")
+{
+    const RedisServer redis;
+    Container container({{"PETSTORE_REDIS", redis.tcp_url()}});
+    for (const char* file : {"conf.d/slow-1.conf", "conf.d/slow-2.conf"}) {
+        REQUIRE(mkfifo(container.path(file).c_str(), 0600) == 0);
+    }
+    // A reader waits for a writer.
+    const auto pass = [&](const char* file) {
+        return wait_until([&] {
+            const int fd = open(container.path(file).c_str(),
+                                O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+            return fd >= 0 && close(fd) == 0;
+        });
+    };
+    container.launch();
+    REQUIRE((pass("conf.d/slow-1.conf") && pass("conf.d/slow-2.conf")));
+    // nginx -t has passed both. Now nginx itself waits for the second one.
+    REQUIRE(pass("conf.d/slow-1.conf"));
+    CHECK(container.stop(SIGTERM) == 0);
 }
 
 TEST_CASE("container: a stop finishes running requests")
