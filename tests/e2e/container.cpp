@@ -322,6 +322,14 @@ TEST_CASE(
         CHECK(result.code == 64);
         CHECK(contains(result.err, name));
     }
+    for (const std::string network :
+         {"10.0.0.0/40", "10.0.0.0.1", "2001:db8::1::/64"}) {
+        const auto result =
+            Container({{"PETSTORE_TRUSTED_PROXIES", network}}).fail();
+        CHECK(result.code == 1);
+        CHECK(contains(result.err, "\"" + network + "\""));
+        CHECK_FALSE(contains(result.err, "waiting"));
+    }
 }
 
 TEST_CASE("container: a Redis variable may hold several arguments")
