@@ -1,7 +1,9 @@
 // What the Debian packages bring along: configurations for conf.d and the
-// scripts of removal.
+// scripts of installation and removal. And scripts/apt-install.
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include <csignal>
 
 #include "support/guarded_store.h"
 
@@ -149,4 +151,38 @@ TEST_CASE("packages: an upgrade says what to do next")
     CHECK(contains(said("0.1.0"), "stop nginx on all hosts"));
     CHECK_FALSE(contains(said("0.1.0"), "restart nginx"));
     CHECK(contains(said("0.2.0+deb12"), "systemctl restart nginx"));
+}
+
+TEST_CASE("packages: a killed scripts/apt-install leaves no policy that holds")
+{
+    TempDir dir;
+    auto script = packaged("../scripts/apt-install");
+    for (const auto& [from, to] :
+         {std::pair<std::string, std::string>("/var/lib/dpkg", dir.path()),
+          {"/usr/sbin/policy-rc.d", dir / "policy"},
+          {"apt-get -qq", dir / "apt"}}) {
+        REQUIRE(contains(script, from));
+        replace_all(script, from, to);
+    }
+    // What a package asks before it starts its service.
+    const auto policy = [&] { return run({"sh", dir / "policy"}).code; };
+    const auto install = [&](const std::string& apt) {
+        write_file(dir / "apt", "#!/bin/sh\n" + apt);
+        chmod((dir / "apt").c_str(), 0755);
+        return run({"bash", "-c", script, "apt-install", "hello"}).code;
+    };
+    const auto ask = "sh " + (dir / "policy") + " && exit 7; exit 0\n";
+    CHECK(install(ask) == 0);
+    CHECK(access((dir / "policy").c_str(), F_OK) != 0);
+
+    CHECK(install("kill -s KILL $PPID\n") == 128 + SIGKILL);
+    CHECK(access((dir / "policy").c_str(), F_OK) == 0);
+    CHECK(wait_until([&] { return policy() == 0; }));  // apt still had the lock
+    CHECK(install(ask) == 0);
+    CHECK(access((dir / "policy").c_str(), F_OK) != 0);
+
+    // The administrator's.
+    write_file(dir / "policy", "exit 101\n");
+    CHECK(install("") == 0);
+    CHECK(policy() == 101);
 }
