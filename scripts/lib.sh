@@ -27,6 +27,15 @@ die() {
     exit 1
 }
 
+# need_plain_path PATH: refuses characters that the shell, make, sed, nginx's
+# configuration or the URL of a socket would not take as they are.
+need_plain_path() {
+    local odd=$'[][:space:][:cntrl:]!"#$&\'()*:;<=>?[\\\\^`{|}]'
+    # shellcheck disable=SC2053 # a pattern
+    [[ $1 != *$odd* ]] || die "cannot use the folder $1: its path may have only letters," \
+        "digits and % + , - . / @ _ ~"
+}
+
 cpu_count() { nproc; }
 
 # Of any architecture, unless the name ends with one.
