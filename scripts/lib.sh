@@ -64,8 +64,7 @@ need_packages() {
     command -v apt-get >/dev/null ||
         die "needs ${missing[*]}; only apt is supported"
     if [[ $(id -u) != 0 ]] && ! command -v sudo >/dev/null; then
-        die "needs the packages ${missing[*]};" \
-            "run it as root once, or install sudo"
+        die "needs packages; as root: $ROOT/scripts/apt-install ${missing[*]}"
     fi
 
     say "Installing ${missing[*]}"
