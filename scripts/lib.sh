@@ -6,7 +6,9 @@
 {
     ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
     # Set PETSTORE_BUILD_DIR to build one tree in separate folders.
-    BUILD=${PETSTORE_BUILD_DIR:-$ROOT/build}
+    BUILD=$(realpath -ms -- "${PETSTORE_BUILD_DIR:-$ROOT/build}")
+    # For scripts that this one calls from another folder.
+    if [[ ${PETSTORE_BUILD_DIR-} ]]; then PETSTORE_BUILD_DIR=$BUILD; fi
     MODULE=ngx_http_petstore_module.so
 
     BUILD_PACKAGES=(g++ make cmake pkg-config nginx nginx-dev libhiredis-dev
