@@ -4,6 +4,7 @@
 # The scripts that source this file read these variables.
 # shellcheck disable=SC2034
 {
+    unset CDPATH # with it, cd may go elsewhere, and prints where
     ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
     # Set PETSTORE_BUILD_DIR to build one tree in separate folders.
     BUILD=$(realpath -ms -- "${PETSTORE_BUILD_DIR:-$ROOT/build}")
