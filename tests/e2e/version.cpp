@@ -1,4 +1,6 @@
 // The version, and the commit that a build in a git checkout appends to it.
+#include <unistd.h>
+
 #include "support/store.h"
 
 using namespace petstore::e2e;
@@ -81,6 +83,12 @@ TEST_CASE("version: the commit is embedded in git checkouts only")
     git({"commit", "-q", "--allow-empty", "-m", "first"});
     const auto first = "+" + git({"rev-parse", "HEAD"}).substr(0, 12);
     CHECK(suffix({}) == first);
+    // The same in the checkout of another user. Needs root.
+    if (geteuid() == 0) {
+        run({"chown", "-R", "nobody", dir.path()});
+        CHECK(suffix({}) == first);
+        run({"chown", "-R", "root", dir.path()});
+    }
     CHECK(suffix({"PETSTORE_COMMIT="}) == "");
     CHECK(suffix({"PETSTORE_COMMIT=1.2"}) == "+1.2");
 
