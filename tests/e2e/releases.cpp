@@ -105,7 +105,14 @@ TEST_CASE("releases: the notes are the changelog's section, readable elsewhere")
 TEST_CASE("releases: a tag must name the version that all files have")
 {
     const Checkout checkout({"check-release", "release-notes", "lib.sh"});
-    run({"mkdir", "-p", checkout.dir / "src/api", checkout.dir / "debian"});
+    run({"mkdir", "-p", checkout.dir / "src/api", checkout.dir / "debian",
+         checkout.dir / "docs/examples"});
+    const auto image = [&](const std::string& version) {
+        write_file(checkout.dir / "docs/examples/kubernetes.yaml",
+                   "  image: registry.example.com/petstore:" + version
+                       + "  # <--\n");
+    };
+    image("0.2.0");
     const auto files = [&](const std::string& version,
                            const std::string& packaged,
                            const std::string& section) {
@@ -139,5 +146,8 @@ TEST_CASE("releases: a tag must name the version that all files have")
     files("0.2.0", "0.2.0) unstable", "0.1.0");
     CHECK_FALSE(accepted());
     files("0.2", "0.2) unstable", "0.2");
+    CHECK_FALSE(accepted());
+    files("0.2.0", "0.2.0) unstable", "0.2.0");
+    image("0.1.0");
     CHECK_FALSE(accepted());
 }
