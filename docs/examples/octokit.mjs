@@ -15,7 +15,9 @@ export function petstore(baseUrl, key, sleep = seconds) {
                 return await request(options);
             } catch (error) {
                 const status = error.response?.status ?? 503; // no response
-                const wait = Number(error.response?.headers['retry-after'] ?? 1);
+                // A proxy may send a date, or nothing.
+                const wait = Number(error.response?.headers['retry-after'])
+                    || 2 ** attempt / 2;
                 if (![429, 502, 503, 504].includes(status) || attempt === 5
                     || wait > 60) throw error;
                 await sleep(wait);

@@ -48,7 +48,8 @@ export class Petstore {
             if (response.ok) return { response, data: JSON.parse(text) };
             // 503 includes outcome_unknown: with the same Idempotency-Key, the
             // next attempt returns the pet if there is one.
-            const wait = Number(response.headers.get('Retry-After') ?? 1);
+            // A proxy may send a date, or nothing.
+            const wait = Number(response.headers.get('Retry-After')) || 2 ** attempt / 2;
             if (![429, 502, 503, 504].includes(response.status) || last
                 || wait > this.longestWait) {
                 throw new PetstoreError(response.status, text);
@@ -81,7 +82,7 @@ export class Petstore {
     }
 }
 
-if (import.meta.url === pathToFileURL(process.argv[1]).href) {
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
     const store = new Petstore(process.env.PETSTORE_URL, process.env.PETSTORE_KEY);
     const pet = await store.createPet({ name: 'Kim', categoryId: 7, status: 'sold' });
     console.log('created', pet.name, 'as number', pet.id);

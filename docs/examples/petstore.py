@@ -46,7 +46,9 @@ class Petstore:
                 return response
             # 503 includes outcome_unknown: with the same Idempotency-Key, the
             # next attempt returns the pet if there is one.
-            wait = int(response.headers.get("Retry-After", 1))
+            wait = response.headers.get("Retry-After", "")
+            # A proxy may send a date, or nothing.
+            wait = int(wait) if wait.isdecimal() else 2 ** attempt / 2
             if (response.status_code not in (429, 502, 503, 504) or last
                     or wait > self.longest_wait):
                 raise PetstoreError(response)

@@ -10,7 +10,7 @@ import createClient from 'openapi-fetch';
 // nothing twice.
 async function patiently(/** @type {Request} */ request, attempts = 5) {
     const response = await fetch(request.clone());
-    const seconds = Number(response.headers.get('retry-after') ?? 1);
+    const seconds = Number(response.headers.get('retry-after')) || 1; // a proxy may send a date
     if (![429, 503].includes(response.status) || attempts === 1 || seconds > 60) {
         return response;
     }

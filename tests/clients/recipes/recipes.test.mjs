@@ -164,6 +164,14 @@ for (const [name, client] of Object.entries({ python, javascript,
             assert.deepEqual(waits, []);
         });
 
+        test('pauses if a proxy sends no seconds', async (t) => {
+            const store = await against(t, [
+                refusal(502, '', 'Sun, 29 Nov 2026 12:00:00 GMT'),
+                refusal(504, ''), created]);
+            assert.equal((await store.create(kim)).id, 1);
+            assert.deepEqual(waits, [1, 2]);
+        });
+
         test('does not retry errors that would recur', async (t) => {
             const store = await against(t, [refusal(400, 'invalid_field')]);
             await assert.rejects(store.create(kim), { code: 'invalid_field' });
@@ -247,6 +255,10 @@ describe('with the module', () => {
         });
     }
 });
+
+test('petstore.mjs can be imported where there is no program', () =>
+    run(process.execPath, ['--input-type=module', '--eval',
+        `import '${pathToFileURL(path.join(examples, 'petstore.mjs'))}';`]));
 
 test('curl waits for the time in Retry-After', async () => {
     const blocks = [...page.matchAll(/^```sh\n(.*?)^```$/gms)];
