@@ -24,12 +24,8 @@ void Admission::on_key(Record record)
 void Admission::check_limits(Record record)
 {
     SharedDecision& shared = task_.state().decision;
-    if (shared.unproven && record == Record::remembered) {
-        return authentication_.read_again();
-    }
-    shared.unproven = false;
     if (shared.stage != SharedDecision::Stage::none) {
-        return share_decision();
+        return share_decision(record);
     }
     // Limits depend on the plans, which seldom have to be waited for.
     store::PlansInForce& plans = task_.storage().plans;
@@ -46,7 +42,7 @@ void Admission::check_limits(Record record)
     if (const auto denial =
             key->account->denial(key->limits, key->epoch, cost, now)) {
         const bool confirm = key->account->needs_confirmation(now);
-        shared.sent = key->account->denial_asked();
+        shared.set_source(task_.storage(), key->account->denial_asked());
         act_on(*denial);
         if (confirm) {
             confirm_denial(task_, key);
@@ -71,14 +67,40 @@ void Admission::take_plans(const store::Done&)
     check_limits(Record::remembered);
 }
 
-void Admission::share_decision()
+// Whether the key's record may be used with the shared decision. The limiter
+// has compared its epoch only if it was asked by this storage: another one has
+// cached a record of its own, and may have another account for the key.
+bool Admission::is_key_proven() const noexcept
 {
     const SharedDecision& shared = task_.state().decision;
+    return shared.is_of(task_.storage()) ? !shared.unproven : is_key_recent();
+}
+
+// Whether Redis has shown a moment ago that the key's record is the latest.
+bool Admission::is_key_recent() const noexcept
+{
+    const SharedDecision& shared = task_.state().decision;
+    const store::Monotonic shown = shared.is_of(task_.storage())
+                                       ? shared.sent
+                                       : authentication_.key()->asked;
+    return task_.now() - shown < store::Account::kDecisionValidFor;
+}
+
+void Admission::share_decision(Record record)
+{
+    SharedDecision& shared = task_.state().decision;
     if (shared.stage == SharedDecision::Stage::asked) {
         shared.asker->followers_.push_back(this);
         task_.wait();
     } else if (shared.stage == SharedDecision::Stage::made) {
         // Before an internal redirect, or for a subrequest.
+        if (record == Record::remembered && !reread_ && !is_key_proven()) {
+            reread_ = true;
+            return authentication_.read_again();
+        }
+        if (shared.is_of(task_.storage())) {
+            shared.unproven = false;
+        }
         act_on(api::Decision(shared.value));
     } else {
         task_.refuse(store::unavailable().error);
@@ -133,7 +155,7 @@ void Admission::take_answer(const store::LimitAnswer& answer)
     store::Storage& storage = task_.storage();
     if (answer.kind == Kind::decided) {
         version_ = answer.version;
-        task_.state().decision.sent = sent_;
+        task_.state().decision.set_source(storage, sent_);
         if (!take_decision(answer.decision, sent_, *authentication_.key(),
                            storage)) {
             return authentication_.refuse();
@@ -188,8 +210,7 @@ void Admission::act_on(const api::Decision& decision)
 
 void Admission::confirm_key()
 {
-    if (task_.now() - task_.state().decision.sent
-        < store::Account::kDecisionValidFor) {
+    if (is_key_recent()) {
         return handler_.on_key_confirmed();
     }
     confirming_ = true;

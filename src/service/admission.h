@@ -63,7 +63,7 @@ public:
 
     // Call once admitted, before an operation has effects: the body may have
     // come long after the headers, and the key may have been revoked meanwhile.
-    // Reads its records again if the decision is no longer valid. Calls the
+    // Reads its records again if it was not proven a moment ago. Calls the
     // handler's on_key_confirmed(), possibly before returning, or answers the
     // request if the key is not usable or Redis cannot be asked. Charges
     // nothing.
@@ -92,7 +92,9 @@ private:
     void on_key(Record record) override;
     void check_limits(Record record);
     void take_plans(const store::Done&);
-    void share_decision();
+    bool is_key_proven() const noexcept;
+    bool is_key_recent() const noexcept;
+    void share_decision(Record record);
     void take_marker(const store::Done&);
     void on_limit_sent() noexcept override;
     void on_result(
@@ -115,6 +117,7 @@ private:
 
     bool plans_awaited_ = false;
     bool confirming_ = false;    // the key, of an admitted request
+    bool reread_ = false;        // the key, because it was not proven
     bool placed_ = false;        // accounts live where the limiter is asked
     store::Monotonic sent_ = 0;  // when the limiter was asked
     std::vector<Admission*> followers_;  // subrequests that share the decision

@@ -10,6 +10,10 @@
 #include "../store/keys/key_cache.h"
 #include "request.h"
 
+namespace petstore::store {
+struct Storage;
+}
+
 namespace petstore::service {
 
 class Admission;
@@ -45,6 +49,16 @@ struct SharedDecision {
             asker = nullptr;
         }
     }
+    // `when`: when Redis was asked.
+    void set_source(const store::Storage& of, store::Monotonic when) noexcept
+    {
+        storage = &of;
+        sent = when;
+    }
+    bool is_of(const store::Storage& other) const noexcept
+    {
+        return storage == &other;
+    }
     void make(const api::Decision& made) noexcept
     {
         value = made;
@@ -54,9 +68,13 @@ struct SharedDecision {
     Stage stage = Stage::none;
     Admission* asker = nullptr;  // set exactly while `asked`
     api::Decision value;         // once `made`
-    store::Monotonic sent = 0;   // when Redis was asked for `value`
+    // Whose account it is about, and when Redis was asked. It proves nothing
+    // about the client's key in another storage.
+    const store::Storage* storage = nullptr;
+    store::Monotonic sent = 0;
     bool denial_counted = false;
-    bool unproven = false;  // the key must be read before `value` is used
+    // In that storage, too, the key must be read before `value` is used.
+    bool unproven = false;
 };
 
 // The API key as the client sent it. Views of the request's header.

@@ -1,4 +1,4 @@
-// A client's request to guarded locations of two stores: with another
+// A client's request to guarded locations with different storages: with another
 // petstore_prefix, its key is that of another account.
 #include <sys/stat.h>
 
@@ -17,13 +17,20 @@ struct TwoPrefixes {
         : shop(options(server), "", std::move(script)),
           ours(import_key(shop.store.redis, kSecret))
     {
-        const auto made = ctl(shop.store.redis.url(),
-                              {"--prefix", "other", "key", "import", "-",
-                               "--plan", "pro", "--json"},
-                              kSecret + "\n");
-        REQUIRE(made.code == 0);
-        theirs = nlohmann::json::parse(made.out)["account"];
+        const auto made = import_other(kSecret, {"--plan", "pro"});
+        theirs = made["account"];
+        their_id = made["id"];
         shop.http.use_key(kSecret);
+    }
+
+    // The JSON that petstorectl prints about the other store.
+    nlohmann::json other(std::vector<std::string> arguments,
+                         const std::string& input = "") const
+    {
+        arguments.insert(arguments.begin(), {"--prefix", "other"});
+        const auto done = ctl(shop.store.redis.url(), arguments, input);
+        REQUIRE(done.code == 0);
+        return nlohmann::json::parse(done.out, nullptr, false);
     }
 
     static NginxOptions options(const std::string& server)
@@ -42,6 +49,14 @@ struct TwoPrefixes {
         return options;
     }
 
+    nlohmann::json import_other(const std::string& secret,
+                                std::vector<std::string> arguments) const
+    {
+        const auto import = {"key", "import", "-", "--json"};
+        arguments.insert(arguments.begin(), import.begin(), import.end());
+        return other(arguments, secret + "\n");
+    }
+
     bool logged(const std::string& line) const
     {
         return wait_until([&] {
@@ -53,7 +68,17 @@ struct TwoPrefixes {
     GuardedStore shop;
     Key ours;
     std::string theirs;  // the account
+    std::string their_id;
 };
+
+// A back end whose responses to /shop/, and to /dry/, lead to /other/.
+Response redirecting(const BackEnd::Request& request)
+{
+    if (contains(request.target, "/other/")) {
+        return {200, "1.1", {}, "back end"};
+    }
+    return {200, "1.1", {{"X-Accel-Redirect", "/other/1"}}, ""};
+}
 
 }  // namespace
 
@@ -124,4 +149,60 @@ TEST_CASE("guard prefixes: a subrequest does not change what is reported")
     CHECK(rate_headers_of(mirrored).remaining == 999'998);
     CHECK(stores.logged("/mirrored/" + account + "999998 [-]"));
     CHECK(shop.back_end.count() == 2);
+}
+
+// No request begins in the second location, so only the redirected ones can
+// notice the change there.
+TEST_CASE("guard prefixes: a key disabled in the second store is refused there")
+{
+    TwoPrefixes stores(R"(
+        location /tried/v1/ {
+            petstore_guard on;
+            try_files /none @theirs;
+        }
+        location @theirs { petstore_prefix other; petstore /tried/v1; })",
+                       redirecting);
+    auto& http = stores.shop.http;
+    const std::string pet = R"({"name":"Rex","categoryId":7})";
+    CHECK(http.get("/shop/1").body == "back end");
+    CHECK(http.get("/tried/v1/pets").status == 200);
+    CHECK(http.post("/tried/v1/pets", pet).status == 201);
+
+    stores.other({"key", "disable", stores.their_id});
+    CHECK(kept_by(Clock::now() + 1s, [&] {
+        return http.get("/shop/1").status == 401
+               && http.get("/tried/v1/pets").status == 401
+               && http.post("/tried/v1/pets", pet).status == 401;
+    }));
+    stores.other({"key", "enable", stores.their_id});
+    CHECK(kept_by(Clock::now() + 1s,
+                  [&] { return http.get("/shop/1").status == 200; }));
+}
+
+TEST_CASE("guard prefixes: a changed key is noticed beside other timeouts")
+{
+    NginxOptions options;
+    options.server = R"(
+        location /other/ {
+            petstore_guard on;
+            petstore_redis_timeout 7s;
+            petstore_scope orders;
+            proxy_pass http://%BACK_END%;
+        })";
+    GuardedStore shop(options, "", redirecting);
+    auto& redis = shop.store.redis;
+    const auto key =
+        create_key(redis, {"--plan", "pro", "--scopes", "read,orders"});
+    shop.http.use_key(key.secret);
+    CHECK(shop.http.get("/shop/1").status == 200);
+    CHECK(shop.back_end.last().header("x-plan") == "pro");
+
+    ctl(redis.url(), {"key", "set", key.id, "--plan", "business"});
+    CHECK(kept_by(Clock::now() + 1s, [&] {
+        return shop.http.get("/shop/1").status == 200
+               && shop.back_end.last().header("x-plan") == "business";
+    }));
+    ctl(redis.url(), {"key", "set", key.id, "--scopes", "read"});
+    CHECK(kept_by(Clock::now() + 1s,
+                  [&] { return shop.http.get("/shop/1").status == 403; }));
 }

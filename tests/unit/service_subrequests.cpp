@@ -376,6 +376,7 @@ TEST_CASE("a subrequest of another store does not change what is reported",
         early.start_guard();
         CHECK(reported() == "a1");
         worker.reply_limit({1, 3, 40});
+        other.reply_record({{"account", "b1"}});
         CHECK(early.admissions == 1);
         late.start_guard();
         CHECK(late.admissions == 1);
