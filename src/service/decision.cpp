@@ -64,7 +64,8 @@ Consequence apply_decision(RequestTask& task, const ValidKey& key,
         return Consequence::admit;
     }
     // A location with a dry run may have let it through to this one, uncounted.
-    if (api::exceeds_plan(decision)
+    // In another storage, the key may be that of another account.
+    if (api::exceeds_plan(decision) || !state.decision.is_of(task.storage())
         || std::exchange(state.decision.denial_counted, true)) {
         return Consequence::deny;
     }

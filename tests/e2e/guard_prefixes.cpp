@@ -206,3 +206,28 @@ TEST_CASE("guard prefixes: a changed key is noticed beside other timeouts")
     CHECK(kept_by(Clock::now() + 1s,
                   [&] { return shop.http.get("/shop/1").status == 403; }));
 }
+
+TEST_CASE(
+    "guard prefixes: a limit of the first store bans nobody in the second")
+{
+    TwoPrefixes stores(R"(
+        petstore_ban threshold=1;
+        location /dry/ {
+            petstore_guard on;
+            petstore_limit_dry_run on;
+            proxy_pass http://%BACK_END%;
+        })",
+                       redirecting);
+    auto& http = stores.shop.http;
+    const std::string secret = "key-of-another-customer-of-two-stores";
+    const std::vector<std::string> two = {"--plan", "pro", "--per-minute", "2"};
+    import_key(stores.shop.store.redis, secret, two);
+    stores.import_other(secret, two);
+    http.use_key(secret);
+    for (int i = 0; i < 10; ++i) {
+        CHECK(http.get("/dry/1").status == (i < 2 ? 200 : 429));
+    }
+    const auto direct = http.get("/other/1");
+    CHECK(direct.status == 200);
+    CHECK(rate_headers_of(direct).remaining == 1);
+}

@@ -209,3 +209,28 @@ TEST_CASE("a create in another storage is confirmed by a read of its key",
         CHECK(f.second.idle());
     }
 }
+
+TEST_CASE("an account is not counted as denied by another storage's limit",
+          "[service]")
+{
+    TwoStorages f;
+    f.first.settings.limit_dry_run = true;
+    f.second.settings.ban.threshold = 0;
+    f.main.start_guard();
+    f.first.link.end_iteration();
+    f.first.reply_limit({0, 60, 70});
+    REQUIRE(f.main.admissions == 1);
+    f.redirect();
+    f.second.reply_record({{"account", "b1"}});
+    check_refused(f.redirected, 429);
+    CHECK_FALSE(f.second.cached_key()->account->has_denials());
+    CHECK_FALSE(f.second.reports.alarm);
+    f.check_charged_once();
+
+    // A later location of the first storage counts it there.
+    f.first.settings.limit_dry_run = false;
+    FakeClient back(f.first, f.main, "/reports/8", FakeClient::Part::redirect);
+    back.start_guard();
+    check_refused(back, 429);
+    CHECK(f.first.cached_key()->account->has_denials());
+}
