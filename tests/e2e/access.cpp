@@ -159,6 +159,40 @@ TEST_CASE("access: the scope of a guarded location")
     CHECK(other.get("/v1/pets").status == 200);
 }
 
+TEST_CASE(
+    "access: a mirror does not bind the API to a scope of other locations")
+{
+    NginxOptions options;
+    options.server = R"(
+        petstore_scope orders;
+        location = /mirror { internal; proxy_pass http://%BACK_END%; }
+        location @back { proxy_pass http://%BACK_END%; }
+        location /mirrored/v1/ { petstore /mirrored/v1; mirror /mirror; }
+        location /tried/v1/ {
+            petstore /tried/v1;
+            root %DIR%;
+            try_files /none @back;
+        })";
+    GuardedStore shop(options);
+    auto& http = shop.http;
+    CHECK(http.get("/mirrored/v1/pets").status == 200);
+    CHECK(http.post("/mirrored/v1/pets", R"({"name":"Rex","categoryId":7})")
+              .status
+          == 201);
+    CHECK(wait_until([&] { return shop.back_end.count() == 2; }));
+    // Nothing else guards what try_files leads to.
+    CHECK(contains(
+        expect_error(http.get("/tried/v1/pets"), 403, "insufficient_scope"),
+        "the scope orders"));
+    CHECK(shop.back_end.count() == 2);
+
+    http.use_key(
+        create_key(shop.store.redis, {"--plan", "pro", "--scopes", "orders"})
+            .secret);
+    CHECK(http.get("/tried/v1/pets").status == 200);
+    expect_error(http.get("/mirrored/v1/pets"), 403, "insufficient_scope");
+}
+
 TEST_CASE("access: a redirect into another location checks its plan and scope")
 {
     NginxOptions options;

@@ -123,6 +123,11 @@ void choose_phase(ngx_conf_t* cf, const LocConf& prev, LocConf& conf)
         conf.answers = core.handler == content_handler
                        || (core.handler == nullptr && prev.answers);
     }
+    // Operations of the API have their own scopes. What try_files passes on may
+    // end in another handler, which nothing else may guard.
+    if (conf.answers && !tries_files(cf)) {
+        conf.service.scope.clear();
+    }
     conf.admits_in_content = conf.answers && !conf.passes_on;
 }
 

@@ -134,10 +134,16 @@ bool uses_own_variable(std::string_view text) noexcept
 
 }  // namespace
 
+bool tries_files(const ngx_conf_t* cf) noexcept
+{
+    void** confs = static_cast<ngx_http_conf_ctx_t*>(cf->ctx)->loc_conf;
+    return word_of(cf, confs, "ngx_http_try_files_module", "try_files") != 0;
+}
+
 bool passes_on(const ngx_conf_t* cf) noexcept
 {
     void** confs = static_cast<ngx_http_conf_ctx_t*>(cf->ctx)->loc_conf;
-    return word_of(cf, confs, "ngx_http_try_files_module", "try_files") != 0
+    return tries_files(cf)
            || word_of(cf, confs, "ngx_http_mirror_module", "mirror") != 0;
 }
 

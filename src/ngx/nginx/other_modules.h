@@ -7,8 +7,11 @@
 // tables of directives name. A module that is missing has nothing set.
 namespace petstore::ngx {
 
-// Whether requests of this location meet try_files or mirror, which pass them
-// on before the content handler. Valid while the location is merged.
+// Whether requests of this location meet try_files. Valid while the location is
+// merged.
+bool tries_files(const ngx_conf_t* cf) noexcept;
+// Likewise for try_files or mirror, which pass requests on before the content
+// handler.
 bool passes_on(const ngx_conf_t* cf) noexcept;
 
 // Whether the location may rewrite the URI after nginx has chosen the location.
