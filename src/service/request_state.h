@@ -18,7 +18,8 @@ namespace petstore::service {
 
 class Admission;
 
-// What the headers and the log line of a request report.
+// What the headers and the log line of a request report. After an internal
+// redirect, the last two remain until another decision or refusal.
 struct RequestReport {
     api::Operation operation = api::Operation::none;
     bool wants_document = false;  // GET, HEAD, … of the OpenAPI document

@@ -17,9 +17,17 @@ constexpr std::size_t kMaxWaiting = 16'384;
 
 RequestTask::RequestTask(const Context& context) noexcept : context_(context)
 {
+    RequestState& state = context.state;
     if (context.request.is_main()) {
-        static_cast<RequestReport&>(context.state) = {};
-        context.state.reports_main = true;
+        state.operation = api::Operation::none;
+        state.wants_document = false;
+        state.deprecated = false;
+        // What was decided remains, whatever answers: an error page, say, that
+        // decides nothing. So does the code of the refusal whose page it is.
+        if (!state.reports_main) {
+            state.error_code = {};
+        }
+        state.reports_main = true;
     }
 }
 

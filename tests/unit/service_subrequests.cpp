@@ -442,11 +442,71 @@ TEST_CASE("an internal redirect starts a new report", "[service]")
     CHECK(main.state().deprecated);
     FakeClient redirected(worker, main, "/v1/pets", FakeClient::Part::redirect);
     redirected.start();
-    CHECK(main.state().error_code.empty());
     CHECK_FALSE(main.state().deprecated);
     CHECK(main.state().operation == api::Operation::list_pets);
     CHECK(main.state().limit_status == api::LimitStatus::passed);
     CHECK(main.state().decision.stage == DecisionStage::made);
+}
+
+TEST_CASE("what was decided is reported, whatever answers after a redirect",
+          "[service]")
+{
+    FakeWorker worker;
+    worker.know_key();
+    FakeClient main(worker, Method::get, "/reports/7");
+    FakeClient answer(worker, main, "/v1/openapi.json",
+                      FakeClient::Part::redirect);
+    SECTION("admitted")
+    {
+        main.start_guard();
+        worker.end_and_admit();
+        answer.start();
+        CHECK(main.state().limit_status == api::LimitStatus::passed);
+        CHECK(main.state().error_code.empty());
+        CHECK(main.state().wants_document);
+    }
+    SECTION("admitted, for a preflight")
+    {
+        main.start_guard();
+        worker.end_and_admit();
+        answer.request().verb = Method::options;
+        answer.start();
+        CHECK(main.state().limit_status == api::LimitStatus::passed);
+    }
+    SECTION("over the limit")
+    {
+        main.start_guard();
+        worker.link.end_iteration();
+        worker.reply_limit({0, 60, 70});
+        answer.start();
+        CHECK(main.state().limit_status == api::LimitStatus::limited);
+        CHECK(main.state().error_code == "rate_limit_exceeded");
+    }
+    SECTION("without a key")
+    {
+        main.request().headers.clear();
+        main.start_guard();
+        answer.start();
+        CHECK(main.state().limit_status == api::LimitStatus::denied);
+        CHECK(main.state().error_code == "missing_api_key");
+    }
+    CHECK(answer.ended());
+    CHECK(worker.idle());
+}
+
+TEST_CASE("a main request keeps its subrequest's decision, but not its error",
+          "[service]")
+{
+    FakeWorker worker;
+    worker.know_key();
+    FakeClient main(worker, Method::options);
+    FakeClient subrequest(worker, main, kNothing);
+    subrequest.send_and_admit();
+    CHECK(main.state().error_code == "not_found");
+    main.start();
+    CHECK(main.status == 204);
+    CHECK(main.state().limit_status == api::LimitStatus::passed);
+    CHECK(main.state().error_code.empty());
 }
 
 TEST_CASE("a request without a key counts once in its address's window",
