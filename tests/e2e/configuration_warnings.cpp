@@ -71,6 +71,8 @@ TEST_CASE("configuration: a return before the key is checked is warned of")
         in_location(
             "if ($arg_a) { set $b 1; } set $c x$arg_c; rewrite ^/v1/a(.*)$ /v1/pets$1; return 404;")
         == Lines{returns("/v1/", "petstore")});
+    CHECK(
+        in_location("rewrite ^/v1/a/(.*)$ /v1/$1 break; return 404;").empty());
     CHECK(in_server("location /a/ { petstore_guard on; return 200 x; }")
           == Lines{returns("/a/", guard)});
     CHECK(
@@ -160,6 +162,7 @@ TEST_CASE("configuration: auth_basic beside an API key is warned of")
     CHECK(in_location("satisfy any; " + basics) == Lines{basic("/v1/")});
     CHECK(in_location("satisfy any; allow 127.0.0.1; " + basics).empty());
     CHECK(in_server("satisfy any; allow 127.0.0.1; " + basics).empty());
+    CHECK(in_server("satisfy any; allow ::1; " + basics).empty());
     CHECK(
         in_server(
             basics
@@ -187,6 +190,7 @@ TEST_CASE("configuration: petstore_status that anyone may read is warned of")
         CHECK(at(listen, "") == Lines{kStatus});
         for (const std::string rule :
              {"deny all;", "allow 10.0.0.0/8; deny all;",
+              "allow fd00::/8; deny ::/0;", "allow unix:;",
               "auth_basic staff; auth_basic_user_file u;", "internal;",
               "auth_request /check;"}) {
             INFO(rule);

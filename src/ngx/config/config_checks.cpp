@@ -32,7 +32,8 @@ bool can_match(std::string_view prefix, std::string_view base,
 // Whether requests of clients enter the location without an internal redirect.
 bool is_public(const ngx_http_core_loc_conf_t& core) noexcept
 {
-    return !core.internal && !core.named && !core.noname && core.name.len != 0;
+    return !core.internal && !core.named && !core.noname
+           && core.loc_conf != nullptr;  // not the server itself
 }
 
 bool is_loopback(const sockaddr& address) noexcept

@@ -35,29 +35,31 @@ const ngx_command_t* find_command(const ngx_module_t& module,
 }
 
 // The first word of what a directive sets: a pointer, a number, or the length
-// of a text. 0 at the level of a server, for which nginx keeps no `confs` in
-// its core module's settings.
+// of a text. With `index`, a later word. 0 at the level of a server, for which
+// nginx keeps no `confs` in its core module's settings.
 std::uintptr_t word_of(void** confs, const ngx_module_t& module,
-                       const ngx_command_t& command) noexcept
+                       const ngx_command_t& command,
+                       std::size_t index = 0) noexcept
 {
     std::uintptr_t word = 0;
     const auto* conf = confs != nullptr
                            ? static_cast<const u_char*>(confs[module.ctx_index])
                            : nullptr;
     if (conf != nullptr) {
-        std::memcpy(&word, conf + command.offset, sizeof(word));
+        std::memcpy(&word, conf + command.offset + index * sizeof(word),
+                    sizeof(word));
     }
     return word;
 }
 
 std::uintptr_t word_of(const ngx_conf_t* cf, void** confs,
-                       std::string_view module_name,
-                       std::string_view directive) noexcept
+                       std::string_view module_name, std::string_view directive,
+                       std::size_t index = 0) noexcept
 {
     const ngx_module_t* module = find_module(cf, module_name);
     const ngx_command_t* command =
         module != nullptr ? find_command(*module, directive) : nullptr;
-    return command != nullptr ? word_of(confs, *module, *command) : 0;
+    return command != nullptr ? word_of(confs, *module, *command, index) : 0;
 }
 
 // The rewrite module's compiled directives; nullptr if there are none.
@@ -163,21 +165,33 @@ bool returns_always(const ngx_conf_t* cf,
     };
     const ngx_array_t* script = script_of(cf, core.loc_conf);
     const std::size_t size = script != nullptr ? script->nelts : 0;
+    const auto word_at = [&](std::size_t place) {
+        std::uintptr_t word = 1;  // beyond the end
+        if (place + sizeof(word) <= size) {
+            std::memcpy(&word, static_cast<const u_char*>(script->elts) + place,
+                        sizeof(word));
+        }
+        return word;
+    };
     std::size_t at = 0;
     while (at + sizeof(std::uintptr_t) <= size) {
-        const auto* code = static_cast<const u_char*>(script->elts) + at;
-        std::uintptr_t word = 0;
-        std::memcpy(&word, code, sizeof(word));
+        const std::uintptr_t word = word_at(at);
         if (is(word, ngx_http_script_return_code)) {
             return true;
         }
         if (is(word, ngx_http_script_break_code)) {
             return false;
         }
+#if (NGX_PCRE)
+        // After a rewrite with a flag, a null word ends the script.
+        if (is(word, ngx_http_script_regex_end_code)
+            && word_at(at + sizeof(ngx_http_script_regex_end_code_t)) == 0) {
+            return false;
+        }
+#endif
         std::uintptr_t step = sizeof(word);
         if (is(word, ngx_http_script_if_code)) {
-            std::memcpy(&step, code + offsetof(ngx_http_script_if_code_t, next),
-                        sizeof(step));
+            step = word_at(at + offsetof(ngx_http_script_if_code_t, next));
         }
         at += std::max(step, sizeof(word));
     }
@@ -208,8 +222,19 @@ const void* basic_auth_of(const ngx_conf_t* cf,
 bool has_access_rules(const ngx_conf_t* cf,
                       const ngx_http_core_loc_conf_t& core) noexcept
 {
-    return word_of(cf, core.loc_conf, "ngx_http_access_module", "allow") != 0
-           || has_other_auth(cf, core.loc_conf);
+    // The arrays of rules for IPv4, IPv6 and unix sockets.
+#if (NGX_HAVE_INET6 && NGX_HAVE_UNIX_DOMAIN)
+    constexpr std::size_t kArrays = 3;
+#else
+    constexpr std::size_t kArrays = 1;
+#endif
+    for (std::size_t i = 0; i < kArrays; ++i) {
+        if (word_of(cf, core.loc_conf, "ngx_http_access_module", "allow", i)
+            != 0) {
+            return true;
+        }
+    }
+    return has_other_auth(cf, core.loc_conf);
 }
 
 bool verifies_clients(const ngx_conf_t* cf,
