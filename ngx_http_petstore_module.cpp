@@ -130,10 +130,34 @@ ngx_command_t commands[] = {
     ngx_null_command,
 };
 
+int configurations = 0;  // of this process that have the module
+
+void leave_configuration(void*) noexcept
+{
+    if (--configurations == 0) {
+        ngx_http_petstore_module.index = NGX_MODULE_UNSET_INDEX;
+        ngx_http_petstore_module.ctx_index = NGX_MODULE_UNSET_INDEX;
+    }
+}
+
+// A module that nginx loads again keeps its indexes if nginx did not unload it
+// in between. This one stays (see `config`), and another module may have got
+// them meanwhile.
+ngx_int_t return_indexes(ngx_conf_t* cf) noexcept
+{
+    auto* cleanup = ngx_pool_cleanup_add(cf->cycle->pool, 0);
+    if (cleanup == nullptr) {
+        return NGX_ERROR;
+    }
+    cleanup->handler = leave_configuration;
+    ++configurations;
+    return NGX_OK;
+}
+
 ngx_int_t preconfiguration(ngx_conf_t* cf) noexcept
 {
     main_conf(cf).filters_before = FilterChains::current();
-    return add_variables(cf);
+    return return_indexes(cf) == NGX_OK ? add_variables(cf) : NGX_ERROR;
 }
 
 ngx_int_t check_and_install(ngx_conf_t* cf, MainConf& conf) noexcept

@@ -358,6 +358,21 @@ TEST_CASE("lifecycle: a refused reload that is the first to load the module")
     Http http(nginx.url());
     expect_not_modified(http, "/page");
     CHECK(http.get("/none").status == 404);
+
+    // nginx gives the next module the indexes that this one had.
+    const std::string other =
+        "load_module /usr/lib/nginx/modules/ngx_http_image_filter_module.so;";
+    options.file = other + options.file;
+    nginx.change(refusing(options));
+    nginx.reload_and_settle();
+    expect_not_modified(http, "/page");
+    const RedisServer redis;
+    options.file = other
+                   + one_worker("petstore_redis " + redis.url() + ";",
+                                "location /v1/ { petstore; }");
+    nginx.change(refusing(options));
+    nginx.reload_and_settle();
+    expect_error(http.get("/v1/pets"), 401, "missing_api_key");
 }
 
 TEST_CASE("lifecycle: a failed reload adds nothing where the module is unused")
