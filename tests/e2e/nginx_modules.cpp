@@ -392,6 +392,10 @@ TEST_CASE(
         location /document/v1/ {
             petstore /document/v1;
             error_page 412 /v1/openapi.json;
+        }
+        location /again/v1/ {
+            petstore /again/v1;
+            error_page 412 = /v1/openapi.json;
         })";
     Store store(options);
     const Headers never = {{"If-Match", "\"x\""}};
@@ -402,6 +406,8 @@ TEST_CASE(
     const auto document = store.http.get("/document/v1/pets", never);
     CHECK(document.status == 412);
     CHECK(document.json().contains("openapi"));
+    // nginx drops this page, too.
+    expect_error(store.http.get("/again/v1/pets", never), 412, "bad_request");
 }
 
 TEST_CASE("nginx modules: the service answers as the page of a 416")
@@ -412,6 +418,15 @@ TEST_CASE("nginx modules: the service answers as the page of a 416")
             petstore_guard on;
             alias %DIR%/;
             error_page 416 = /v1/pets/1;
+        }
+        location /files/none/ {
+            petstore_guard on;
+            alias %DIR%/;
+            error_page 416 /v1/pets/0;
+        }
+        location /files/refused/ {
+            petstore_guard on;
+            alias %DIR%/;
         }
         location /files/list/ {
             petstore_guard on;
@@ -435,15 +450,19 @@ TEST_CASE("nginx modules: the service answers as the page of a 416")
         CHECK(!page.has("etag"));
         CHECK(!page.has("last-modified"));
     }
-    const auto refused = store.http.get("/files/pet/none", beyond);
-    expect_error(refused, 404, "not_found");
+    const auto none = store.http.get("/files/none/file", beyond);
+    expect_error(none, 404, "pet_not_found");
+    CHECK(!none.has("content-range"));
+    const auto refused = store.http.get("/files/refused/file", beyond);
+    expect_error(refused, 416, "bad_request");
+    CHECK(refused.has("content-range"));
 }
 
 TEST_CASE("nginx modules: the page of a dropped getPet announces its sunset")
 {
     NginxOptions options;
     options.server = R"(
-        location = /page { return 412; }
+        location = /page { petstore_guard on; return 412; }
         location /later/v1/ {
             petstore /later/v1;
             petstore_get_sunset 2031-02-03;

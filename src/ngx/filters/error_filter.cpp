@@ -129,7 +129,7 @@ ngx_int_t replace(ngx_http_request_t* r, RequestInfo& info)
     }
     page.replaces = true;
 
-    forget_dropped_response(r);
+    forget_dropped_response(r, static_cast<ngx_uint_t>(status));
     r->headers_out.content_length_n = static_cast<off_t>(page.body.len);
     set_content_type(r, "application/json");
 
@@ -168,8 +168,8 @@ ngx_int_t send_header(ngx_http_request_t* r, RequestInfo& info,
     }
     // A filter may have replaced our response with its own error, such as 412
     // for If-Match, or with the page for it.
-    const bool answered =
-        info.answered && info.answered_after_drop == r->filter_finalize;
+    const bool answered = info.answered.status == r->headers_out.status
+                          && info.answered.after_dropped == r->filter_finalize;
     if (!to_replace) {
         return answered || !belongs_to_service(r) || set_rate_headers(r, info)
                    ? next_header_filter(r)

@@ -34,10 +34,14 @@ struct RequestInfo {
     BodyRequest* body_reader = nullptr;  // the latest; valid while it reads
     std::string_view preflight_methods;  // of the response to a CORS preflight
     bool body_refused = false;           // by exceeds_lifted_limit()
-    bool answered = false;  // send_response() wrote the main response
-    // r->filter_finalize at that time. A filter that drops the response later
-    // sets it, and nginx never resets it.
-    bool answered_after_drop = false;
+    // By send_response() for the main request. A filter may then drop the
+    // response: nginx sends an error with another status, or at least sets
+    // r->filter_finalize, which it never resets.
+    struct {
+        ngx_uint_t status = 0;       // as sent; 0 if there was none
+        bool after_dropped = false;  // r->filter_finalize at that time
+    } answered;
+    const LocConf* deprecated_in = nullptr;  // where getPet answered, if it did
 };
 
 // nullptr if there is none, or with `create` if out of memory.

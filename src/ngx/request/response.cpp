@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "../../ngx_base/str.h"
+#include "../module.h"
 #include "../nginx/bodies.h"
 #include "../nginx/headers.h"
 #include "../nginx/pool.h"
@@ -13,23 +14,32 @@ namespace petstore::ngx {
 
 namespace {
 
+// nginx gives an error page the status of the error.
+ngx_uint_t status_to_send(const ngx_http_request_t* r) noexcept
+{
+    return r->err_status != 0 ? r->err_status : r->headers_out.status;
+}
+
 // Sends the header; the body must follow unless `done` is set.
 ngx_int_t send_head(ngx_http_request_t* r, RequestInfo& info, bool deprecated,
                     ngx_int_t status, std::size_t size, bool& done) noexcept
 {
     done = true;
+    if (deprecated) {
+        info.deprecated_in = loc_conf(r);
+    }
     if (!add_common_headers(r, info, deprecated)) {
         // Not a status: some headers are already set, and nginx's error page
         // would repeat them.
         return NGX_ERROR;
     }
-    info.answered = r == r->main;
-    info.answered_after_drop = r->filter_finalize;
     if ((r->method & (NGX_HTTP_GET | NGX_HTTP_HEAD)) == 0) {
         // nginx would report that a condition does not hold, after the change.
         r->disable_not_modified = 1;
     }
     set_status(r, status);
+    info.answered = {r == r->main ? status_to_send(r) : 0,
+                     r->filter_finalize != 0};
     r->headers_out.content_length_n = static_cast<off_t>(size);
     if (status == NGX_HTTP_NO_CONTENT) {
         r->header_only = 1;
@@ -68,8 +78,9 @@ ngx_int_t send_response(ngx_http_request_t* r, RequestInfo& info,
                         bool deprecated,
                         const service::Response& response) noexcept
 {
-    if (r->internal) {
-        forget_dropped_response(r);  // whose error page this may be
+    if (r->error_page || r->err_status != 0) {
+        const bool is_error = response.status >= NGX_HTTP_BAD_REQUEST;
+        forget_dropped_response(r, is_error ? response.status : r->err_status);
     }
     if (!add_response_headers(r, response)) {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;

@@ -57,9 +57,11 @@ bool add_rate_headers(ngx_http_request_t* r, const api::RateView& rate) noexcept
            && add_header_number(r, "X-RateLimit-Reset", rate.reset);
 }
 
-bool add_deprecation_headers(ngx_http_request_t* r) noexcept
+bool add_deprecation_headers(ngx_http_request_t* r,
+                             const RequestInfo& info) noexcept
 {
-    const LocConf& conf = governing_conf(r);
+    const LocConf& conf =
+        info.deprecated_in != nullptr ? *info.deprecated_in : governing_conf(r);
     return add_header(r, "Deprecation", service::kDeprecatedSince)
            && (conf.sunset.empty() || add_header(r, "Sunset", conf.sunset))
            && add_header(r, "Link", conf.deprecated_link);
@@ -183,7 +185,7 @@ bool add_common_headers(ngx_http_request_t* r, RequestInfo& info,
     return (has_header(r, "Cache-Control")
             || add_header(r, "Cache-Control", "no-store"))
            && add_all_rate_headers(r, info)
-           && (!deprecated || add_deprecation_headers(r));
+           && (!deprecated || add_deprecation_headers(r, info));
 }
 
 namespace {
@@ -203,7 +205,7 @@ void clear_header(ngx_table_elt_t*& header) noexcept
 
 }  // namespace
 
-void forget_dropped_response(ngx_http_request_t* r) noexcept
+void forget_dropped_response(ngx_http_request_t* r, ngx_uint_t status) noexcept
 {
     auto& out = r->headers_out;
     clear_header(out.content_length);
@@ -212,7 +214,7 @@ void forget_dropped_response(ngx_http_request_t* r) noexcept
     clear_header(out.accept_ranges);
     out.charset.len = 0;
     clear_header(out.last_modified);
-    if (r->err_status != NGX_HTTP_RANGE_NOT_SATISFIABLE) {
+    if (status != NGX_HTTP_RANGE_NOT_SATISFIABLE) {
         clear_header(out.content_range);
     }
     out.last_modified_time = -1;

@@ -25,9 +25,10 @@ bool add_common_headers(ngx_http_request_t* r, RequestInfo& info,
 bool add_response_headers(ngx_http_request_t* r,
                           const service::Response& response) noexcept;
 
-// Removes what a handler has set for a response that a filter has dropped:
-// nginx keeps it for the error's page. Keeps the Content-Range of a 416.
-void forget_dropped_response(ngx_http_request_t* r) noexcept;
+// Call for an error's page of this status: removes what a handler may have set
+// for the response that a filter has dropped, which nginx keeps. The
+// Content-Range of a 416 stays.
+void forget_dropped_response(ngx_http_request_t* r, ngx_uint_t status) noexcept;
 
 // Replaces the rate headers of a guarded handler with ours.
 bool set_rate_headers(ngx_http_request_t* r, RequestInfo& info) noexcept;
