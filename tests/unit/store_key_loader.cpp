@@ -199,18 +199,26 @@ TEST_CASE("lookups leave room for requests whose key is known", "[store]")
     CHECK(refused.error->code == api::ErrorCode::service_unavailable);
     CHECK(f.log.refused == 1);
 
-    Waiter known;
-    f.loader.load(digest_of(most + 1), {9, "a"}, known);
-    CHECK(known.calls == 0);
-    CHECK(f.link.sent.size() == KeyLoader::kMaxUnknown + 1);
+    const int all = static_cast<int>(KeyLoader::kMaxLoads);
+    std::vector<Waiter> known(KeyLoader::kMaxLoads);
+    for (int i = most; i < all; ++i) {
+        Waiter& waiter = known[static_cast<std::size_t>(i)];
+        f.loader.load(digest_of(i), {9, "a"}, waiter);
+        CHECK(waiter.calls == 0);
+    }
+    CHECK(f.link.sent.size() == KeyLoader::kMaxLoads);
+    f.loader.load(digest_of(all), {9, "a"}, refused);
+    CHECK(refused.calls == 2);
+    CHECK(f.log.refused == 2);
 
     // Joining one in flight costs nothing, and a reply makes room.
     Waiter joined;
     f.loader.load(digest_of(0), {}, joined);
     f.link.reply("*0\r\n");
     CHECK(joined.calls == 1);
-    f.loader.load(digest_of(most), {}, refused);
-    CHECK(f.link.sent.size() == KeyLoader::kMaxUnknown + 2);
+    f.loader.load(digest_of(all), {}, refused);
+    CHECK(refused.calls == 2);
+    CHECK(f.link.sent.size() == KeyLoader::kMaxLoads + 1);
 }
 
 TEST_CASE("a missing record is not an error", "[store]")

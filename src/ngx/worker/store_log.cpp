@@ -22,7 +22,7 @@ constexpr EventLine kEventLines[] = {
     {NGX_LOG_ERR, true,
      "petstore: the catalogue is full, creates are refused: see \"petstorectl doctor\""},
     {NGX_LOG_WARN, true,
-     "petstore: %ui lookups of unknown keys refused: too many in progress"},
+     "petstore: %ui lookups of keys refused: too many in progress"},
     {NGX_LOG_WARN, true,
      "petstore: %ui requests refused: too many waiting for Redis"},
     {NGX_LOG_ERR, true, "petstore: unexpected reply of Redis to the limiter"},

@@ -31,7 +31,6 @@ public:
     {
         owner_.unknown_ += account_.empty() ? 1 : 0;
     }
-    ~Load() { owner_.unknown_ -= account_.empty() ? 1 : 0; }
 
     std::uint64_t number() const noexcept { return number_; }
     std::int64_t epoch() const noexcept { return epoch_; }
@@ -53,7 +52,7 @@ public:
                 return fail(Failure{damage_error()});
             }
             if (found == RecordFound::absent) {
-                return end(Outcome<Ref<CachedKey>>(nullptr));
+                return finish_with(Outcome<Ref<CachedKey>>(nullptr));
             }
             record_ = std::move(stored.record);
             if (record_.disabled) {  // refused whatever its account permits
@@ -76,7 +75,7 @@ public:
                 return fail(*account.failure());
             }
             if (account.value().deleted != 0) {
-                return end(Outcome<Ref<CachedKey>>(nullptr));
+                return finish_with(Outcome<Ref<CachedKey>>(nullptr));
             }
             finish(account.value());
         });
@@ -96,12 +95,19 @@ private:
 
     void finish(const api::AccountRecord& account)
     {
-        end(Outcome<Ref<CachedKey>>(owner_.cache(*this, record_, account)));
+        finish_with(
+            Outcome<Ref<CachedKey>>(owner_.cache(*this, record_, account)));
     }
 
     void fail(const Failure& failure) noexcept
     {
-        end(Outcome<Ref<CachedKey>>(failure));
+        finish_with(Outcome<Ref<CachedKey>>(failure));
+    }
+
+    void finish_with(const Outcome<Ref<CachedKey>>& outcome) noexcept
+    {
+        owner_.unknown_ -= account_.empty() ? 1 : 0;
+        end(outcome);
     }
 
     KeyLoader& owner_;
@@ -170,7 +176,7 @@ void KeyLoader::load(const api::Digest& digest, const Required& required,
         Load* const load = loads_.find(digest);
         if (load != nullptr && load->epoch() >= required.epoch) {
             load->join(&waiter);
-        } else if (!required.account.empty() || unknown_ < kMaxUnknown) {
+        } else if (may_start(required)) {
             start(digest, required, waiter);
         } else {
             log_.report(Event::lookup_refused);
@@ -179,6 +185,12 @@ void KeyLoader::load(const api::Digest& digest, const Required& required,
     } catch (...) {
         waiter.on_result(unavailable());
     }
+}
+
+bool KeyLoader::may_start(const Required& required) const noexcept
+{
+    return loads_.size() < kMaxLoads
+           && (!required.account.empty() || unknown_ < kMaxUnknown);
 }
 
 void KeyLoader::start(const api::Digest& digest, const Required& required,

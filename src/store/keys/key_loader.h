@@ -34,10 +34,11 @@ protected:
 // decide on all of them with one command. One per Storage.
 class KeyLoader {
 public:
-    // The most lookups of unknown keys in flight. Each waits for one command at
-    // a time. The rest of the link's queue is reserved for requests with known
-    // keys, so a flood of invented keys cannot fill it. Known keys are read
-    // again all at once after the connection was lost.
+    // The most lookups in flight, each of which waits for one command at a
+    // time, and how many of these may be of unknown keys. A flood of invented
+    // keys leaves room for known ones; and known ones, all of which are read
+    // again after the connection was lost, leave room for the limiter's calls.
+    static constexpr std::size_t kMaxLoads = 3072;
     static constexpr std::size_t kMaxUnknown = 1024;
 
     // All arguments are borrowed. `accounts_link` is the limiter's.
@@ -67,6 +68,7 @@ private:
     using AccountReads =
         SharedReads<AccountRead, Waiter<api::AccountRecord>*, std::string>;
 
+    bool may_start(const Required& required) const noexcept;
     void start(const api::Digest& digest, const Required& required,
                Waiter<Ref<CachedKey>>& waiter);
     void read_account(const std::string& account, Load& load);
