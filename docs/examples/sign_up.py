@@ -2,7 +2,7 @@
 
   PETSTORE_ADMIN=http://127.0.0.1:8081/admin/v1 PETSTORE_ADMIN_KEY=… flask --app sign_up run"""
 import os
-from urllib.parse import quote, urljoin
+from urllib.parse import quote, urlsplit
 import flask
 import requests
 from petstore_admin import Account, AccountChange, AccountUsage, KeyCreation, NewKey
@@ -19,9 +19,9 @@ admin.mount(base, requests.adapters.HTTPAdapter(max_retries=requests.adapters.Re
 
 
 def call(method, path, body=None, once=None):
-    response = admin.request(method, urljoin(base, path), headers={"Idempotency-Key": once},
+    response = admin.request(method, base + path, headers={"Idempotency-Key": once},
                              json=body.to_dict() if body else None)
-    return response.json(), response.links.get("next", {}).get("url")
+    return response.json(), urlsplit(response.links.get("next", {}).get("url", "")).query
 
 
 def account_of(customer: str) -> str:
@@ -30,9 +30,9 @@ def account_of(customer: str) -> str:
 
 
 def near_limit(percent: int = 80):
-    path = "usage?limit=100"
-    while path:
-        page, path = call("GET", path)
+    query = "limit=100"
+    while query:
+        page, query = call("GET", "usage?" + query)
         yield from (usage.external_id for usage in map(AccountUsage.from_dict, page) if any(
             window.used * 100 >= window.limit * percent for window in usage.windows))
 

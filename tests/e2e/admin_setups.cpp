@@ -154,7 +154,9 @@ TEST_CASE("admin setups: the base path, links and other settings")
         "petstore_base_url https://api.example; petstore_key_header X-API-Key;"
         "petstore_cors https://shop.example;";
     options.server = "location /store/ { petstore_admin /store/admin; } "
-                     "location /own/ { petstore_admin; petstore_cors *; } "
+                     "location /own/ { petstore_admin; petstore_cors *; "
+                     "petstore_base_url https://admin.example; "
+                     "if ($arg_b) { set $b 1; } } "
                      "location /business/ { petstore_admin; "
                      "petstore_allow_plans business; }";
     Store store(options);
@@ -162,9 +164,18 @@ TEST_CASE("admin setups: the base path, links and other settings")
     Http http(store.nginx.url(), key.secret);
     const auto made = http.post("/store/admin/accounts", "{}");
     CHECK(made.status == 201);
-    CHECK(made.header("location")
-          == "https://api.example/store/admin/accounts/"
-                 + made.json()["id"].get<std::string>());
+    const std::string id = made.json()["id"];
+    // The public API's URL is not that of the admin API.
+    CHECK(made.header("location") == "/store/admin/accounts/" + id);
+    CHECK(contains(http.get("/store/admin/accounts?limit=1").header("link"),
+                   "</store/admin/accounts?limit=1"));
+    CHECK(http.get("/store/admin/openapi.json").json()["servers"][0]["url"]
+          == "/store/admin");
+    const std::string own = "https://admin.example/own/accounts/";
+    for (const char* path : {"/own/accounts", "/own/accounts?b=1"}) {
+        const auto by_own = http.post(path, "{}");
+        CHECK(contains(by_own.header("location"), own));
+    }
     expect_error(http.get("/store/keys"), 404, "not_found");
     expect_error(http.get("/business/keys"), 403, "plan_not_allowed");
     Http by_header(store.nginx.url());

@@ -145,11 +145,17 @@ void note_error_pages(ngx_conf_t* cf, MainConf& main)
     }
 }
 
-// An admin location does not inherit petstore_cors: it must admit pages of
-// other origins itself.
+// Whether the block is a location with petstore_admin. It does not inherit what
+// is meant for the public API.
+bool is_admin_location(ngx_conf_t* cf, const LocConf& conf) noexcept
+{
+    return conf.own_handler == admin_handler && !core_loc_conf(cf).noname;
+}
+
+// An admin location must admit pages of other origins itself.
 void merge_cors(ngx_conf_t* cf, const LocConf& prev, LocConf& conf)
 {
-    if (conf.own_handler == admin_handler && !core_loc_conf(cf).noname) {
+    if (is_admin_location(cf, conf)) {
         ngx_conf_init_ptr_value(conf.cors, nullptr);
     }
     ngx_conf_merge_ptr_value(conf.cors, prev.cors, nullptr);
@@ -192,9 +198,14 @@ bool merge_handling(ngx_conf_t* cf, const LocConf& prev, LocConf& conf)
 }
 
 // The base path, the URL before links, and the end of the deprecated operation.
-void merge_paths(const LocConf& prev, LocConf& conf)
+// A client that follows the link of an admin location to the public host would
+// send its key there.
+void merge_paths(ngx_conf_t* cf, const LocConf& prev, LocConf& conf)
 {
     ngx_conf_merge_str_value(conf.base_path, prev.base_path, "/v1");
+    if (is_admin_location(cf, conf) && conf.base_url.data == nullptr) {
+        ngx_str_set(&conf.base_url, "");
+    }
     ngx_conf_merge_str_value(conf.base_url, prev.base_url, "");
     ngx_conf_merge_sec_value(conf.get_sunset, prev.get_sunset, kDefaultSunset);
 
@@ -341,7 +352,7 @@ char* merge_loc_conf(ngx_conf_t* cf, void* parent, void* child) noexcept
         if (!merge_handling(cf, prev, conf)) {
             return kConfError;
         }
-        merge_paths(prev, conf);
+        merge_paths(cf, prev, conf);
         merge_redis(prev, conf);
         ngx_conf_merge_str_value(conf.prefix, prev.prefix, "petstore");
         ngx_conf_merge_size_value(conf.max_body_size, prev.max_body_size,

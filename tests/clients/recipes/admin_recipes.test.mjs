@@ -102,9 +102,8 @@ async function flask(url) {
     await server.listens(port);
     return {
         url: `http://${address}:${port}`,
-        // Not through Prism: its paths are not those of the links it passes on.
         near: async (percent) => JSON.parse((await run('env',
-            [...environment(store.url + base), python, '-c',
+            [...environment(url), python, '-c',
                 'import json, sign_up; '
                 + `print(json.dumps(list(sign_up.near_limit(${percent}))))`],
             { cwd: build })).stdout),
