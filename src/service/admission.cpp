@@ -171,7 +171,7 @@ void Admission::take_answer(const store::LimitAnswer& answer)
         }
         return act_on(answer.decision);
     }
-    if (answer.kind == Kind::stale && authentication_.may_renew()) {
+    if (answer.kind == Kind::stale) {
         return authentication_.renew(answer.epoch);
     }
     if (answer.kind == Kind::unplaced && !placed_) {

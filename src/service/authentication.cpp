@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "../store/failure.h"
 #include "refusal.h"
 
 namespace petstore::service {
@@ -79,7 +80,13 @@ void Authentication::check(Record record)
 
 void Authentication::renew(std::int64_t epoch)
 {
-    ++renewals_;
+    if (!renewing_since_) {
+        renewing_since_ = task_.now();
+    }
+    if (task_.now() - *renewing_since_ >= task_.settings().redis_timeout) {
+        task_.storage().log.report(store::Event::changed_too_often);
+        return task_.refuse(store::not_counted().error);
+    }
     epoch_ = epoch;
     proceed(find_newer_key(digest_, key_, epoch_, task_.storage()));
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "../api/digest.h"
 #include "../store/storage.h"
@@ -40,14 +41,13 @@ public:
     void check() { check(Record::remembered); }
 
     // The account has this epoch, and the key another: reads the records again,
-    // unless another request has.
+    // unless another request has. They may change each time anew: an import
+    // changes an account thousands of times per second. So it is given up,
+    // and the request refused, only after the time that a command may take.
     void renew(std::int64_t epoch);
     // Reads the records again although no change is known, and checks them.
     void read_again();
-    // A record may change while it is read, or its account may move to another
-    // server of a Cluster; more than a few changes indicate a fault.
-    bool may_renew() const noexcept { return renewals_ < kMaxRenewals; }
-    bool renewed() const noexcept { return renewals_ != 0; }
+    bool renewed() const noexcept { return renewing_since_.has_value(); }
 
     // The key does not exist, or is no longer usable.
     void refuse();
@@ -56,8 +56,6 @@ public:
     const store::Ref<store::CachedKey>& key() const noexcept { return key_; }
 
 private:
-    static constexpr int kMaxRenewals = 8;
-
     void proceed(FoundKey found);
     void read();
     void take_key(const store::Ref<store::CachedKey>& key);
@@ -75,7 +73,7 @@ private:
     api::Digest digest_{};  // of the API key
     store::Ref<store::CachedKey> key_;
     std::int64_t epoch_ = 0;  // the next record read must have it
-    int renewals_ = 0;
+    std::optional<store::Monotonic> renewing_since_;
     bool asked_clock_ = false;  // whether the key has expired
     bool read_ = false;         // this request has read the record
 };

@@ -72,11 +72,7 @@ void GetUsage::read()
 void GetUsage::take_usage(const store::SharedUsage& usage)
 {
     if (is_outdated(*usage)) {
-        if (authentication_.may_renew()) {
-            return authentication_.renew(usage->epoch);
-        }
-        storage().log.report(store::Event::unexpected_limiter_reply);
-        return refuse(store::not_counted().error);
+        return authentication_.renew(usage->epoch);
     }
     const auto& key = authentication_.key();
     if (!key->record.usable_at(usage->now / 1000)) {

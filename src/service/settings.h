@@ -9,6 +9,7 @@
 
 #include "../api/date.h"
 #include "../api/limit.h"
+#include "../store/clock.h"
 #include "../store/pets/response_cache.h"
 
 namespace petstore::service {
@@ -26,6 +27,7 @@ struct Settings {
     std::size_t max_body = 0;  // bytes
     api::UnixTime get_sunset = kNeverGone;
     std::int64_t cost = 1;  // of a request, in units; 0: Request::cost()
+    store::Monotonic redis_timeout = 500;  // of a command, in milliseconds
     // The header that may have the API key instead of Authorization, empty for
     // none, and the message and the challenges of a 401.
     std::string key_header;

@@ -9,9 +9,10 @@ enum class Event {
     lookup_refused,   // too many are in progress
     request_refused,  // too many wait for Redis
     unexpected_limiter_reply,
-    limits_elsewhere,  // not on the Redis that was asked
-    foreign_limits,    // the limit Redis has those of another store
-    own_limits,        // it has those of this store again
+    changed_too_often,  // an account, while a request needed its records
+    limits_elsewhere,   // not on the Redis that was asked
+    foreign_limits,     // the limit Redis has those of another store
+    own_limits,         // it has those of this store again
     // An access rule forbids reading the marker of the limits. Reported once.
     limits_not_compared,
     // An access rule forbids reading the plans in Redis. Reported once, and

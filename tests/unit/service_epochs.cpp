@@ -127,26 +127,39 @@ TEST_CASE("requests with the same stale record share one lookup", "[service]")
     CHECK(second.rate() == Rate{60, 56, worker.now() + 30});
 }
 
-TEST_CASE("a record that stays stale is given up after eight reads",
+TEST_CASE("a record that stays stale is given up after a command's time",
           "[service]")
 {
     FakeWorker worker;
     worker.know_key();
     FakeClient client(worker, Method::get, kNothing);
     client.start();
-    for (int i = 0; i < 8; ++i) {
+    const auto change = [&](int i) {
         worker.link.end_iteration();
         worker.reply_limit(stale(8 + i));
         CHECK(client.responses == 0);
         worker.reply_record({{"epoch", std::to_string(8 + i)}});
+    };
+    worker.clock.advance(10'000);  // its body may come long after its head
+    for (int i = 0; i < 500; ++i) {
+        change(i);
+        worker.clock.advance(1);
     }
     worker.link.end_iteration();
-    worker.reply_limit(stale(20));
+    SECTION("unless a read is in time")
+    {
+        worker.clock.advance(1000);
+        worker.reply_limit({1, 2, 41, 0, 507});
+        CHECK(client.status == 404);
+        return;
+    }
+    worker.reply_limit(stale(600));
     CHECK(client.status == 503);
     CHECK(client.state().error_code == "service_unavailable");
     CHECK(client.state().limit_status == api::LimitStatus::unavailable);
     CHECK(client.retry_after == 1);
-    CHECK(worker.log.events[store::Event::unexpected_limiter_reply] == 1);
+    CHECK(worker.log.events[store::Event::changed_too_often] == 1);
+    CHECK(worker.log.events[store::Event::unexpected_limiter_reply] == 0);
     CHECK(client.ended());
     CHECK(worker.idle());
 }

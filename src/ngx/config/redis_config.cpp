@@ -279,6 +279,7 @@ void merge_redis(const LocConf& prev, LocConf& conf)
     ngx_conf_merge_msec_value(conf.redis_connect_timeout,
                               prev.redis_connect_timeout, 250);
     ngx_conf_merge_msec_value(conf.redis_timeout, prev.redis_timeout, 500);
+    conf.service.redis_timeout = conf.redis_timeout;
     merge_tls(prev, conf);
     if (!conf.durability) {
         conf.durability = prev.durability;

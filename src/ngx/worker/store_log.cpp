@@ -27,6 +27,8 @@ constexpr EventLine kEventLines[] = {
      "petstore: %ui requests refused: too many waiting for Redis"},
     {NGX_LOG_ERR, true, "petstore: unexpected reply of Redis to the limiter"},
     {NGX_LOG_ERR, true,
+     "petstore: %ui requests refused: their accounts changed each time that they were read"},
+    {NGX_LOG_ERR, true,
      "petstore: the counters were moved to another Redis, see \"petstore_limit_redis\""},
     {NGX_LOG_ERR, false,
      "petstore: the Redis of \"petstore_limit_redis\" has the limits of another store, requests are refused: see \"petstorectl doctor\""},
