@@ -224,6 +224,30 @@ TEST_CASE("key scripts: a record is deleted unless it was changed since")
     CHECK(send(redis, kCommands.remove(changed)).integer == 1);
 }
 
+TEST_CASE("key scripts: a new key leaves the epoch of an account in use")
+{
+    RedisServer redis;
+    const auto touch_for_new_key = [&](const std::string& written) {
+        redis::Command command(store::scripts().touch_account, 1);
+        command.key(kState).own(written).arg("").arg("").arg("1");
+        return send(redis, command).integer;
+    };
+    const auto first = touch_for_new_key("");
+    CHECK(epoch_of_state(redis) == first);
+    const auto written = std::to_string(first + 500);
+    CHECK(std::to_string(touch_for_new_key(written)) == written);
+
+    // Charged at some time.
+    std::string utc_day;
+    store::append_numbers(utc_day, {20'000});
+    redis.command({"SETRANGE", kState, "64", utc_day});
+    const auto state = redis.command({"GET", kState}).text;
+    CHECK(touch_for_new_key("") == first + 500);
+    CHECK(touch_for_new_key(std::to_string(first + 900)) == first + 500);
+    CHECK(redis.command({"GET", kState}).text == state);
+    CHECK(touch(redis, std::to_string(first + 900)) == first + 900);
+}
+
 TEST_CASE("key scripts: only an existing state takes a record's epoch")
 {
     RedisServer redis;

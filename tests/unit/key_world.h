@@ -151,6 +151,7 @@ public:
     std::vector<bool> taken;
     std::map<std::string, std::string> strings;
     std::map<std::string, std::set<std::string>> sets;
+    std::set<std::string> charged;     // states
     std::set<std::string> banned;      // states
     std::vector<std::string> settled;  // states, and whether they were reset
     std::set<std::string> away;        // keys of a Cluster's server
@@ -344,6 +345,9 @@ private:
             if (strings.count("P:limits-place") != 0) {
                 return integer(0);
             }
+        }
+        if (c.size() > 7 && c[7] == "1" && charged.count(c[3]) != 0) {
+            return integer(found->second);
         }
         taken.push_back(!c[4].empty()
                         && (c[6].empty() || c[6] == epoch_bytes(c[3])));

@@ -63,9 +63,10 @@ struct Admin : InKeyWorld {
     {
         return run(store::find_optional(world.servers(), digest));
     }
-    Result<StoredKey> enable(const StoredKey& key)
+    Result<StoredKey> enable(const StoredKey& key,
+                             store::Secret secret = store::Secret::made)
     {
-        return run(store::enable_key(world.servers(), key));
+        return run(store::enable_key(world.servers(), key, secret));
     }
     Result<store::Done> discard(const StoredKey& key)
     {
@@ -599,6 +600,33 @@ TEST_CASE("a key is announced where its account is", "[store]")
     CHECK(accounts.count("EVALSHA") == 2);
     CHECK(admin.epoch("ak1") == 0);
     CHECK(accounts.epochs.count("P:{ak1}:state") == 1);
+}
+
+TEST_CASE("a new key of an account in use does not make workers read its "
+          "other keys again",
+          "[store]")
+{
+    Admin admin;
+    REQUIRE_FALSE(admin.add(new_key('s', "k1")).failed());
+    const store::AccountName owner{"ak1", {}};
+    const auto create = [&](char secret, const std::string& id,
+                            store::Secret from = store::Secret::made) {
+        const auto stored = admin.run(store::store_key(
+            admin.world.servers(), new_key(secret, id), owner));
+        REQUIRE_FALSE(admin.enable(stored.value(), from).failed());
+        CHECK(admin.record(secret).at("disabled") == "0");
+    };
+    const auto unused = admin.epoch("ak1");
+    create('t', "k2");
+    const auto before = admin.epoch("ak1");
+    CHECK(before != unused);
+
+    admin.world.charged.insert("P:{ak1}:state");
+    create('u', "k3");
+    CHECK(admin.epoch("ak1") == before);
+    // Workers may know a secret that was given.
+    create('v', "k4", store::Secret::given);
+    CHECK(admin.epoch("ak1") != before);
 }
 
 TEST_CASE("of two deletions of a key at once each ends", "[store]")

@@ -205,7 +205,8 @@ void create_key(Context& context, const NewKey& key)
         context.await(store::discard_key(servers, issued.key));
     });
     try {
-        context.await(store::enable_key(servers, issued.key));
+        context.await(
+            store::enable_key(servers, issued.key, store::Secret::made));
     } catch (const Failure& failure) {
         if (failure.kind() == Failure::Kind::not_found) {
             throw;

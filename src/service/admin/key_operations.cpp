@@ -256,7 +256,9 @@ AdminTask create_key(const AdminCall& call, AdminStore& store,
         co_await confirmed(store::discard_key(store.servers, key));
         throw overtaken();
     }
-    co_await confirmed(store::enable_key(store.servers, key));
+    const auto origin =
+        call.body.sha256 ? store::Secret::given : store::Secret::made;
+    co_await confirmed(store::enable_key(store.servers, key, origin));
     key.unfinished = false;
     co_return co_await created(store, key, now, secret, made.has_value());
 }

@@ -52,15 +52,19 @@ Task<std::string> epoch_before(const KeyServers& servers,
     co_return epoch;
 }
 
+namespace {
+
+// `of_new_key`: see touch_account.lua.
 Task<> touch(const KeyServers& servers, const std::string& account,
-             const WrittenEpoch& written)
+             const WrittenEpoch& written, bool of_new_key)
 {
+    const char* const new_key = of_new_key ? "1" : "";
     redis::Command command(scripts().touch_account, 1);
     command.key(servers.schema.account_state(account))
         .own(written.epoch == 0 ? "" : std::to_string(written.epoch));
     redis::Command checked = command;
-    command.arg("").own(written.before);
-    checked.arg("1").own(written.before);
+    command.arg("").own(written.before).arg(new_key);
+    checked.arg("1").own(written.before).arg(new_key);
 
     auto epoch =
         (co_await change(servers.accounts, std::move(command))).integer();
@@ -80,14 +84,33 @@ Task<> touch(const KeyServers& servers, const std::string& account,
     }
 }
 
-Task<> announce(const KeyServers& servers, const std::string& account,
-                const WrittenEpoch& written)
+Task<> announce_as(const KeyServers& servers, const std::string& account,
+                   const WrittenEpoch& written, bool of_new_key)
 {
     try {
-        co_await touch(servers, account, written);
+        co_await touch(servers, account, written, of_new_key);
     } catch (...) {
         rethrow_not_in_effect();
     }
+}
+
+}  // namespace
+
+Task<> announce(const KeyServers& servers, const std::string& account,
+                const WrittenEpoch& written)
+{
+    return announce_as(servers, account, written, false);
+}
+
+Task<> announce_new_key(const KeyServers& servers, const std::string& account,
+                        const WrittenEpoch& written)
+{
+    return announce_as(servers, account, written, true);
+}
+
+Task<> prepare_state(const KeyServers& servers, const std::string& account)
+{
+    return touch(servers, account, no_epoch, true);
 }
 
 Failed account_not_found()

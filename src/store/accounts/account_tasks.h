@@ -36,13 +36,20 @@ inline const WrittenEpoch no_epoch;
 Task<std::string> epoch_before(const KeyServers& servers,
                                const std::string& account);
 
-// Makes all workers read the account's key records again.
-Task<> touch(const KeyServers& servers, const std::string& account,
-             const WrittenEpoch& written = no_epoch);
-
-// The same for a change that is stored, but not in effect if this fails.
+// Makes all workers read the account's key records again, for a change that is
+// stored, but not in effect if this fails.
 Task<> announce(const KeyServers& servers, const std::string& account,
                 const WrittenEpoch& written = no_epoch);
+
+// For a key that was never used before. It is valid without this. But unless
+// requests of the account would have to wait for that, workers that read the
+// key's record then need to read it only once.
+Task<> announce_new_key(const KeyServers& servers, const std::string& account,
+                        const WrittenEpoch& written = no_epoch);
+
+// Before the record of such a key is written: gives the account a state, which
+// can take the record's epoch.
+Task<> prepare_state(const KeyServers& servers, const std::string& account);
 
 // The account's record, also a deleted one's; nullopt if there is none. A
 // damaged one is refused.

@@ -10,7 +10,7 @@ namespace petstore::store {
 
 namespace {
 
-Task<StoredKey> finish_key(KeyServers servers, StoredKey key,
+Task<StoredKey> finish_key(KeyServers servers, StoredKey key, Secret secret,
                            const char* if_overtaken)
 {
     std::optional<WrittenEpoch> finished(std::in_place);
@@ -25,7 +25,11 @@ Task<StoredKey> finish_key(KeyServers servers, StoredKey key,
         }
         throw overtaken(if_overtaken);
     }
-    co_await announce(servers, key.record.account, *finished);
+    if (secret == Secret::made) {
+        co_await announce_new_key(servers, key.record.account, *finished);
+    } else {
+        co_await announce(servers, key.record.account, *finished);
+    }
     co_return key;
 }
 
@@ -110,9 +114,9 @@ Task<StoredKey> store_key(KeyServers servers, StoredKey key,
     co_return key;
 }
 
-Task<StoredKey> enable_key(KeyServers servers, StoredKey key)
+Task<StoredKey> enable_key(KeyServers servers, StoredKey key, Secret secret)
 {
-    return finish_key(servers, std::move(key),
+    return finish_key(servers, std::move(key), secret,
                       "another command has changed the new key");
 }
 
@@ -120,7 +124,7 @@ Task<StoredKey> add_key(KeyServers servers, StoredKey key,
                         std::optional<AccountName> owner)
 {
     const StoredKey stored = co_await store_key(servers, key, owner);
-    co_return co_await finish_key(servers, stored, kOthersAdd);
+    co_return co_await finish_key(servers, stored, Secret::given, kOthersAdd);
 }
 
 Task<> discard_key(KeyServers servers, StoredKey key)
@@ -158,7 +162,7 @@ Task<bool> restore_key(KeyServers servers, StoredKey key,
         co_return false;
     }
     co_await store_unfinished(servers, key, KeyOwner::unchanged, false);
-    co_await finish_key(servers, key, kOthersAdd);
+    co_await finish_key(servers, key, Secret::given, kOthersAdd);
     co_return true;
 }
 

@@ -36,6 +36,10 @@ Task<KeyListing> list_keys_of(KeyServers servers, std::string account);
 Task<KeyPage> list_some_keys(KeyServers servers, std::string account,
                              api::ScanPlace from, std::size_t most);
 
+// Where the secret of a new key is from. A given one may have been here before,
+// and the key be cached, if its record was lost rather than deleted.
+enum class Secret { made, given };
+
 // Adds a key whose secret its owner has. Repeating it with the same secret
 // completes it. The result has the key's id and account. `owner`: an existing
 // account, in which the key has plan and numbers of its own; nullopt: a new
@@ -49,10 +53,10 @@ Task<StoredKey> add_key(KeyServers servers, StoredKey key,
 // returned before, or that find_optional() has found unfinished, and completes
 // what it lacks; if the key is gone, that is refused as overtaken. If the key
 // that it returns is not `unfinished`, another attempt of the same request has
-// finished it, and enable_key() only announces it.
+// finished it, and enable_key() only completes what may be left.
 Task<StoredKey> store_key(KeyServers servers, StoredKey key,
                           std::optional<AccountName> owner);
-Task<StoredKey> enable_key(KeyServers servers, StoredKey key);
+Task<StoredKey> enable_key(KeyServers servers, StoredKey key, Secret secret);
 Task<> discard_key(KeyServers servers, StoredKey key);
 
 // Adds a key from a backup, with its id, account and other properties. False if

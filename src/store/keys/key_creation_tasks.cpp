@@ -102,9 +102,7 @@ Task<bool> write_unfinished(const KeyServers& servers, StoredKey& key,
             }
             seen = there.record.epoch;
         }
-        // The account first: an existing state will take the epoch of the
-        // record.
-        co_await touch(servers, key.record.account);
+        co_await prepare_state(servers, key.record.account);
         if (owner == KeyOwner::new_account) {
             co_await add_account(servers, take_account(key.record));
         }
