@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "../../redis/alarm.h"
@@ -35,6 +36,34 @@ struct AdminStore {
     const store::KeyServers servers;
     const store::Clock& clock;
     Pauses pauses;
+    std::uint64_t lists_begun = 0;  // see ListTurn
+    std::uint64_t lists_ended = 0;
+};
+
+// A place in the line of operations that read many records, which take turns:
+// each has up to 256 commands in the queue to Redis, which is that of
+// customers' requests, too.
+class ListTurn {
+public:
+    static constexpr std::uint64_t kMost = 8;  // at a time
+    // In milliseconds. As it is the same for all, those that give up are the
+    // first that wait.
+    static constexpr store::Monotonic kPatience = 5000;
+
+    explicit ListTurn(AdminStore& store) noexcept
+        : store_(store), number_(store.lists_begun++)
+    {}
+    ~ListTurn() { ++store_.lists_ended; }
+    ListTurn(const ListTurn&) = delete;
+
+    bool has_come() const noexcept
+    {
+        return number_ < store_.lists_ended + kMost;
+    }
+
+private:
+    AdminStore& store_;
+    const std::uint64_t number_;
 };
 
 }  // namespace petstore::service
