@@ -149,6 +149,37 @@ TEST_CASE("a request that is refused may be repeated", "[admin]")
     CHECK(a.world.strings.empty());
 }
 
+TEST_CASE("a refused change of an account leaves its external id", "[admin]")
+{
+    Admin a;
+    const std::string id = made_by(
+        a,
+        call(
+            Operation::create_account,
+            R"({"external_id":"old","plan":"free","per_minute":3,"per_day":9})"))
+        ["id"];
+    auto& record = a.world.hashes["P:account:" + id];
+    // Another change removes the number that this one needs.
+    a.world.before = [&](const KeyWorld::Words& command) {
+        if (command.size() > 1
+            && command[1] == store::scripts().touch_account.sha1
+            && record.erase("per_minute") == 1) {
+            CHECK(record.at("external_id") == "new");
+            record["epoch"] += "0";
+        }
+    };
+    CHECK_FALSE(
+        a.run(call(Operation::update_account,
+                   R"({"external_id":"new","plan":"enterprise"})", id)));
+    CHECK(a.error() == ErrorCode::invalid_field);
+    CHECK(record.at("external_id") == "old");
+    CHECK(record.at("plan") == "free");
+    auto found = call(Operation::list_accounts);
+    found.query.external_id = "old";
+    REQUIRE(a.run(found));
+    CHECK(a.body().size() == 1);
+}
+
 TEST_CASE("lists take turns, so that customers find room in the queue",
           "[admin]")
 {

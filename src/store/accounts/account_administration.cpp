@@ -1,5 +1,6 @@
 #include "account_administration.h"
 
+#include <exception>
 #include <utility>
 #include <vector>
 
@@ -147,7 +148,7 @@ Task<api::AccountRecord> update_account(KeyServers servers, AccountName name,
                                         AccountChange change)
 {
     std::vector<std::string> former;  // external ids
-    bool taken = false;               // the new one
+    std::string taken;                // the new one
     for (Rounds rounds;; rounds.next()) {
         const auto account = co_await find_to_change(servers, name, change);
         if (name.id.empty()) {
@@ -155,8 +156,21 @@ Task<api::AccountRecord> update_account(KeyServers servers, AccountName name,
             former.push_back(name.external_id);
         }
         api::AccountRecord changed = account;
-        change(changed);
-        if (taken) {
+        std::exception_ptr refused;
+        try {
+            change(changed);
+        } catch (...) {
+            refused = std::current_exception();
+        }
+        if (refused) {
+            // Another change made since may be the reason.
+            if (!taken.empty()) {
+                co_await return_external_id(servers, account.id, taken,
+                                            former.back());
+            }
+            std::rethrow_exception(refused);
+        }
+        if (!taken.empty()) {
             // Another change's, if that was written since. Taking it again
             // could go on forever, as the other one may do the same.
             changed.external_id = account.external_id;
@@ -164,8 +178,11 @@ Task<api::AccountRecord> update_account(KeyServers servers, AccountName name,
         if (!changed.external_id.empty()) {
             if (changed.external_id != account.external_id) {
                 former.push_back(account.external_id);
-                taken = co_await take_external_id(servers, account,
-                                                  changed.external_id);
+                const bool is_taken = co_await take_external_id(
+                    servers, account, changed.external_id);
+                if (is_taken) {
+                    taken = changed.external_id;
+                }
                 continue;
             }
             // An interrupted change may have left it to another account.
