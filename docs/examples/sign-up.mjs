@@ -44,9 +44,10 @@ export async function* nearLimit(percent = 80) {
 
 export const app = Fastify();
 /** @typedef {{ Params: { customer: string }, Body: { plan: string } }} Customer */
-app.post('/customers/:customer', async (/** @type {import('fastify').FastifyRequest<Customer>} */ { params: { customer } }, reply) => {
+app.post('/customers/:customer', async (/** @type {import('fastify').FastifyRequest<Customer>} */ { params: { customer }, headers }, reply) => {
     const body = { external_id: customer };
-    const once = (/** @type {string} */ what) => ({ header: { 'Idempotency-Key': `${what}-${customer}` } });
+    const attempt = customer + (headers['idempotency-key'] ?? Date.now());
+    const once = (/** @type {string} */ what) => ({ header: { 'Idempotency-Key': `${what}-${attempt}` } });
     await admin.POST('/accounts', { body, params: once('account') });
     const { data } = await admin.POST('/keys', { body, params: once('key') });
     return reply.code(201).send({ key: data?.key }); // absent in a repetition
