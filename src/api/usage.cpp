@@ -74,6 +74,9 @@ std::vector<UsageCount> usage_counts(const AccountUsage& usage,
 std::vector<UsageWindow> usage_windows(const AccountUsage& usage,
                                        const Limits& limits)
 {
+    if (usage.account.deleted != 0) {
+        return {};
+    }
     const Millis now = usage.now;
     std::vector<UsageWindow> windows = {
         {"minute",

@@ -68,8 +68,9 @@ struct UsageWindow {
     Window window;
 };
 
-// The account's windows; a month only if it has a limit. A window that is not
-// open would end one length from now.
+// The account's windows; a month only if it has a limit, and none of a deleted
+// account, whose counters remain. A window that is not open would end one
+// length from now.
 std::vector<UsageWindow> usage_windows(const AccountUsage& usage,
                                        const Limits& limits);
 

@@ -110,6 +110,8 @@ TEST_CASE("usage shows the account's windows", "[usage]")
     used.month = {};
     windows = usage_windows(used, {60, 1000, 5});
     REQUIRE(windows.size() == 3);
+    used.account.deleted = 1;
+    CHECK(usage_windows(used, {60, 1000, 5}).empty());
     CHECK(windows[2].name == std::string("month"));
     CHECK(windows[2].window.reset == day("2026-12-01") * 86'400'000);
 }

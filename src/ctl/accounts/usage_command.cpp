@@ -80,7 +80,7 @@ private:
         }
         auto report = make_report();
         for (const auto& usage : usages) {
-            if (!percent_ || is_over_now(usage)) {
+            if (!percent_ || is_over(plans_, usage, *percent_)) {
                 report.add(usage);
             }
         }
@@ -97,16 +97,11 @@ private:
         return {of_, form, percent_.value_or(0)};
     }
 
-    bool is_over_now(const api::AccountUsage& usage) const
-    {
-        return usage.account.deleted == 0 && is_over(plans_, usage, *percent_);
-    }
-
     // Unless named, accounts that were deleted before the period are of no
     // interest.
     bool is_of_interest(const api::AccountUsage& usage) const
     {
-        return percent_ ? is_over_now(usage)
+        return percent_ ? is_over(plans_, usage, *percent_)
                         : usage.account.deleted == 0
                               || !usage_counts(usage, of_.period).empty();
     }

@@ -156,8 +156,10 @@ void print_usage(const UsageReportOf& of, const api::AccountUsage& usage)
     for (const auto& each : api::usage_windows(usage, plan.limits)) {
         rows.push_back(usage_window_row(each));
     }
-    print_line("");
-    print_table(rows);
+    if (rows.size() > 1) {
+        print_line("");
+        print_table(rows);
+    }
 
     const auto counts = api::usage_counts(usage, of.period);
     const bool by_month = of.period.step == api::UsagePeriod::Step::month;
