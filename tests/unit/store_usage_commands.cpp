@@ -116,6 +116,20 @@ TEST_CASE("usage is the ledger and the running day", "[store]")
     CHECK(r.usage.banned_until == 0);
 }
 
+TEST_CASE("a window never ends later than one length from now", "[store]")
+{
+    // The clock was set back by hours.
+    Reading r;
+    REQUIRE(r.take(State{.minute_end = kNow + 36'000'000,
+                         .day_end = kNow + 100'000'000}
+                       .reply(),
+                   ledger({}), ledger({}))
+            == "");
+    CHECK(r.usage.minute.used == 5);
+    CHECK(r.usage.minute.reset == kNow + 60'000);
+    CHECK(r.usage.day.reset == kNow + 86'400'000);
+}
+
 TEST_CASE("usage without a time is not read", "[store]")
 {
     Reading r;

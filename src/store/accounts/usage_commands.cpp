@@ -23,11 +23,16 @@ std::int64_t count_in(const redis::Reply& reply) noexcept
                                   0);
 }
 
+// As the limiter will have it with the next request: if the clock was set back,
+// the window ends `length` from now.
 api::AccountUsage::Counter open_counter(std::int64_t used, api::Millis end,
-                                        api::Millis now) noexcept
+                                        api::Millis now,
+                                        api::UnixTime length) noexcept
 {
-    return end > now ? api::AccountUsage::Counter{used, end}
-                     : api::AccountUsage::Counter{};
+    return end > now
+               ? api::AccountUsage::Counter{used,
+                                            std::min(end, now + length * 1000)}
+               : api::AccountUsage::Counter{};
 }
 
 using Days = std::map<api::Day, api::UsageCount>;
@@ -44,8 +49,10 @@ void take_state(const AccountState& state, api::AccountUsage& usage, Days& days)
 {
     usage.epoch = state.epoch;
     const api::Millis now = usage.now;
-    usage.minute = open_counter(state.minute_used, state.minute_end, now);
-    usage.day = open_counter(state.day_used, state.day_end, now);
+    usage.minute = open_counter(state.minute_used, state.minute_end, now,
+                                api::kMinuteSeconds);
+    usage.day =
+        open_counter(state.day_used, state.day_end, now, api::kDaySeconds);
     usage.banned_until = state.ban_until > now ? state.ban_until : 0;
     if (!is_month_over(state, api::day_of(now / 1000))) {
         usage.month = {state.month_used, state.month_end()};
