@@ -224,8 +224,7 @@ std::variant<AdminQuery, Error> parse_admin_query(Operation operation,
     return result;
 }
 
-std::optional<UsagePeriod> usage_period(const AdminQuery& query,
-                                        Day today) noexcept
+UsagePeriod usage_period(const AdminQuery& query, Day today) noexcept
 {
     UsagePeriod period;
     period.step = query.step;
@@ -236,8 +235,7 @@ std::optional<UsagePeriod> usage_period(const AdminQuery& query,
     }
     period.to = query.to.value_or(today);
     period.from = query.from.value_or(first_of_month(period.to));
-    return period.from <= period.to ? std::optional(period.kept_at(today))
-                                    : std::nullopt;
+    return period.kept_at(today);
 }
 
 std::string admin_links(std::string_view list, Operation operation,

@@ -43,9 +43,8 @@ std::variant<AdminQuery, Error> parse_admin_query(Operation operation,
                                                   std::string_view query);
 
 // That of the first page; by default this month, or the month of `to` until
-// then. nullopt if it ends before it begins.
-std::optional<UsagePeriod> usage_period(const AdminQuery& query,
-                                        Day today) noexcept;
+// then. Contains no day if it begins after today.
+UsagePeriod usage_period(const AdminQuery& query, Day today) noexcept;
 
 // The value of the Link header: rel="next", and the same without a cursor as
 // rel="first". `list`: the path, prefixed with petstore_base_url if that is

@@ -19,12 +19,7 @@ store::Task<api::UsagePeriod> period_of(const AdminCall& call,
 {
     const api::UnixTime now =
         co_await store::redis_time(store.servers.accounts);
-    const auto period = api::usage_period(call.query, api::day_of(now));
-    if (!period) {
-        throw invalid(
-            {api::ErrorCode::invalid_parameter, "from must not be after to."});
-    }
-    co_return *period;
+    co_return api::usage_period(call.query, api::day_of(now));
 }
 
 std::size_t accounts_on_page(const AdminCall& call,
