@@ -213,8 +213,10 @@ TEST_CASE("admin: plans in Redis")
                   {"per_day", 50},
                   {"per_month", 500},
                   {"source", "redis"}});
-    check_error(store, "PUT", "/plans/Startup",
-                R"({"per_minute":5,"per_day":5})", 404, "not_found");
+    for (const char* name : {"Startup", "none", "all"}) {
+        check_error(store, "PUT", std::string("/plans/") + name,
+                    R"({"per_minute":5,"per_day":5})", 400, "invalid_field");
+    }
     check_error(store, "POST", "/accounts", R"({"plan":"nobody"})", 400,
                 "invalid_field");
     const json key = store.made("/keys", R"({"plan":"startup"})");

@@ -30,7 +30,9 @@ AdminTask list_plans(const AdminCall&, AdminStore& store)
 AdminTask put_plan(const AdminCall& call, AdminStore& store)
 {
     if (!api::may_name_plan(call.id)) {
-        throw no_such_plan();
+        throw invalid(
+            {api::ErrorCode::invalid_field,
+             "The name of a plan must be 1 to 32 lower-case letters, digits, hyphens or underscores, and neither none nor all."});
     }
     const api::Limits limits = call.body.limits();
     co_await store::set_plan(store.servers, call.id, limits);
