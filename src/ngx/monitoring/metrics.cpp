@@ -43,8 +43,23 @@ std::uint64_t microseconds_of(const ngx_http_request_t* r) noexcept
     return passed > 0 ? static_cast<std::uint64_t>(passed) * 1000 : 0;
 }
 
+// The guarded location that the request was to; nullptr if there is none. nginx
+// may have refused it there before the guard saw it, as limit_req does.
+const LocConf* guarded_conf(ngx_http_request_t* r,
+                            const RequestInfo& info) noexcept
+{
+    if (info.guard.first != nullptr
+        || info.service.operation != api::Operation::none) {
+        return info.guard.first;
+    }
+    const LocConf& conf = governing_conf(r);
+    const bool is_own = conf.serves || conf.own_handler != nullptr;
+    return conf.guard && !is_own && info.preflight_methods.empty() ? &conf
+                                                                   : nullptr;
+}
+
 metrics::RequestKind kind_of(const ngx_http_request_t* r,
-                             const RequestInfo& info) noexcept
+                             const RequestInfo& info, bool guarded) noexcept
 {
     using metrics::RequestKind;
     switch (info.service.operation) {
@@ -64,7 +79,7 @@ metrics::RequestKind kind_of(const ngx_http_request_t* r,
     if (info.service.wants_document) {
         return RequestKind::openapi;
     }
-    if (info.guard.first != nullptr) {
+    if (guarded) {
         return RequestKind::guard;
     }
     return r->method == NGX_HTTP_OPTIONS ? RequestKind::options
@@ -192,12 +207,13 @@ void WorkerMetrics::count_response(ngx_http_request_t* r,
                                    const RequestInfo& info) noexcept
 {
     const std::uint32_t status = status_of(r);
-    const metrics::RequestKind kind = kind_of(r, info);
+    const LocConf* const guarded = guarded_conf(r, info);
+    const metrics::RequestKind kind = kind_of(r, info, guarded != nullptr);
     const std::uint64_t micros = microseconds_of(r);
     slot_->requests[index_of(kind)][metrics::status_index(status)].add();
     slot_->request_duration.add(micros);
-    if (info.guard.first != nullptr) {
-        count_route(*info.guard.first, status, micros);
+    if (guarded != nullptr) {
+        count_route(*guarded, status, micros);
     }
     if (kind == metrics::RequestKind::create_pet
         && status == NGX_HTTP_SERVICE_UNAVAILABLE
