@@ -305,6 +305,7 @@ TEST_CASE("cluster command line: doctor examines all servers")
     }
     CHECK(verdicts.count("pets") == 0);
     redis.command({"MSET", "petstore:{petstore:pets}:count", "3000000000",
+                   "petstore:{petstore:pets}:changes", "1",
                    "petstore:{petstore:pets}:segments",
                    "0000000001:0000000000000001 " + std::string(40, 'f')});
     CHECK(found().at("pets") == "warning");

@@ -335,3 +335,32 @@ TEST_CASE("command line: doctor reports a Redis that cannot be reached")
     CHECK(contains(limits.out, "wrong    limit-redis reachable"));
     CHECK(contains(limits.out, "version"));
 }
+
+TEST_CASE("doctor: a damaged catalogue is wrong")
+{
+    RedisServer redis;
+    import_pets(redis, 1);
+    CHECK(doctor(redis.url()).at("pets").verdict == "ok");
+    const std::string catalogue = "petstore:{petstore:pets}:";
+    const auto is_wrong = [&](const std::string& key) {
+        const auto row = doctor(redis.url()).at("pets");
+        CHECK(row.verdict == "wrong");
+        CHECK(contains(row.found, "the Redis key " + key + " is damaged"));
+        CHECK(contains(row.advice, "requests for pets fail"));
+    };
+    for (const char* name : {"count", "changes", "segments"}) {
+        INFO(name);
+        const std::string key = catalogue + name;
+        const auto value = redis.command({"GET", key}).text;
+        redis.command({"DEL", key});
+        is_wrong(key);
+        redis.command({"LPUSH", key, "x"});
+        is_wrong(key);
+        redis.command({"SET", key, "abc"});
+        is_wrong(key);
+        redis.command({"SET", key, value});
+    }
+    CHECK(doctor(redis.url()).at("pets").verdict == "ok");
+    redis.command({"DEL", catalogue + "count", catalogue + "changes"});
+    is_wrong(catalogue + "count");
+}

@@ -7,6 +7,8 @@
 #include "../../api/text.h"
 #include "../../redis/hash_slot.h"
 #include "../../store/pets/pet_commands.h"
+#include "../pets/pet_count.h"
+#include "../redis/server_connect.h"
 
 namespace petstore::ctl {
 
@@ -20,6 +22,15 @@ std::optional<std::int64_t> number(const redis::Reply& reply)
 // Far more than restarts and failovers cause in years.
 constexpr std::size_t kManySegments = 1000;
 
+constexpr char kCheck[] = "pets";
+
+Finding damage(const Failure& failure)
+{
+    return {
+        Verdict::wrong, kCheck, failure.what(),
+        "requests for pets fail: see \"Damaged data\" in docs/operations.md"};
+}
+
 // The last position that a bitmap can hold. If CONFIG is forbidden, assumes
 // Redis's default, which suffices.
 std::int64_t last_bit(RedisSession& server)
@@ -32,21 +43,27 @@ std::int64_t last_bit(RedisSession& server)
 
 std::vector<Finding> check(RedisSession& server, const store::Schema& schema)
 {
-    constexpr const char* kCheck = "pets";
     const std::int64_t bits = last_bit(server);
     const std::int64_t most = std::min(bits, store::kMaxPets);
+    std::int64_t pets = 0;
+    try {
+        pets = count_pets(server, schema);
+    } catch (const Failure& failure) {
+        if (is_away(failure)) {
+            throw;
+        }
+        // Else the user may not read it, or it is on another node of a Cluster.
+        const bool damaged = failure.kind() == Failure::Kind::failed;
+        return damaged ? std::vector<Finding>{damage(failure)}
+                       : std::vector<Finding>();
+    }
     const store::PetCommands commands(schema);
-    server.send(commands.count());
-    const std::int64_t pets = number(server.receive_any()).value_or(0);
     server.send(commands.ids());
     const redis::Reply& reply = server.receive_any();
     const auto ids = reply.size() == 2 ? store::PetIds::parse(reply[1].text())
                                        : std::nullopt;
     if (pets > 0 && !ids) {
-        return {
-            {Verdict::wrong, kCheck, "no ids",
-             "the Redis key " + schema.segments()
-                 + " is damaged, and requests for pets fail: restore it from a backup"}};
+        return {damage(damaged_key(schema.segments()))};
     }
     if (ids && ids->segments() >= kManySegments) {
         return {

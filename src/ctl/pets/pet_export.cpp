@@ -11,12 +11,12 @@
 #include "../../redis/error_table.h"
 #include "../../store/pets/pet_commands.h"
 #include "../../store/pets/record.h"
-#include "../../store/pets/version.h"
 #include "../command_line/words.h"
 #include "../exit.h"
 #include "../terminal/output.h"
 #include "../terminal/progress.h"
 #include "../terminal/terminal.h"
+#include "pet_count.h"
 
 namespace petstore::ctl {
 
@@ -77,7 +77,7 @@ public:
 
     void run()
     {
-        const store::Position end = read_count();
+        const store::Position end = count_pets(redis_, schema_);
         Progress progress(static_cast<std::uint64_t>(end));
         bool more = end > 0;
         if (!more) {
@@ -94,37 +94,13 @@ public:
     }
 
 private:
-    // 0 for an empty catalogue. Throws Failure if a Redis key of the version is
-    // damaged or lost. The first pet is read before these keys, so a pet
-    // without a count means damage, not a pet created in between.
-    store::Position read_count()
-    {
-        redis_.send(commands_.get(1));
-        redis_.send(commands_.version());
-        redis_.send(commands_.count());
-        const bool has_pets = !receive(schema_.bucket(0)).is(redis::Type::nil);
-        const redis::Reply& numbers = redis_.receive();
-        const auto version = numbers.size() == 2
-                                 ? store::Version::parse(numbers[0], numbers[1])
-                                 : store::Version{-1, -1};
-        receive(schema_.pet_count());  // checks the type, which MGET ignores
-        if (version.damage() == store::Version::Damage::changes) {
-            throw damaged(schema_.changes());
-        }
-        if (version.damage() == store::Version::Damage::count
-            || (has_pets && version.is_empty())) {
-            throw damaged(schema_.pet_count());
-        }
-        return version.count;
-    }
-
     void read_ids()
     {
         const redis::Reply& reply = redis_.receive();
         auto ids = reply.size() == 2 ? store::PetIds::parse(reply[1].text())
                                      : std::nullopt;
         if (!ids) {
-            throw damaged(schema_.segments());
+            throw damaged_key(schema_.segments());
         }
         ids_ = std::move(*ids);
     }
@@ -184,21 +160,6 @@ private:
                 page.damaged = page.reader.damaged_bucket();
             }
         }
-    }
-
-    const redis::Reply& receive(const std::string& key)
-    {
-        const redis::Reply& reply = redis_.receive_any();
-        if (redis::is_wrong_type(reply)) {
-            throw damaged(key);
-        }
-        redis_.check(reply);
-        return reply;
-    }
-
-    static Failure damaged(const std::string& key)
-    {
-        return Failure("the Redis key " + key + " is damaged");
     }
 
     Failure stopped(std::int64_t bucket) const
