@@ -364,3 +364,46 @@ TEST_CASE("doctor: a damaged catalogue is wrong")
     redis.command({"DEL", catalogue + "count", catalogue + "changes"});
     is_wrong(catalogue + "count");
 }
+
+TEST_CASE("doctor: a format that is unknown or damaged is wrong")
+{
+    RedisServer redis;
+    create_key(redis);
+    const auto fails = [&](const Words& command, const std::string& why) {
+        const auto output = ctl(redis.url(), command);
+        CHECK(output.code == 1);
+        CHECK(contains(output.err, why));
+        CHECK_FALSE(contains(output.err, "petstorectl upgrade"));
+    };
+    SECTION("of a later version")
+    {
+        const std::string advice =
+            "use a later petstorectl, or repair the Redis key petstore:limits";
+        redis.command({"SET", "petstore:limits", "elsewhere-format-3"});
+        fails({"key", "list"}, advice);
+        fails({"upgrade"}, advice);
+        const auto row = doctor(redis.url()).at("format");
+        CHECK(row.verdict == "wrong");
+        CHECK(row.advice == advice);
+    }
+    SECTION("of another type")
+    {
+        const std::string why = "the Redis key petstore:limits is damaged";
+        redis.command({"DEL", "petstore:limits"});
+        redis.command({"LPUSH", "petstore:limits", "x"});
+        fails({"key", "list"}, why);
+        const auto row = doctor(redis.url()).at("format");
+        CHECK(row.verdict == "wrong");
+        CHECK(contains(row.advice, why));
+    }
+    SECTION("and so is a damaged place of the limits")
+    {
+        const std::string why =
+            "the Redis key petstore:limits-place is damaged";
+        redis.command({"LPUSH", "petstore:limits-place", "x"});
+        fails({"key", "list"}, why);
+        const auto row = doctor(redis.url()).at("limits");
+        CHECK(row.verdict == "wrong");
+        CHECK(contains(row.advice, why));
+    }
+}

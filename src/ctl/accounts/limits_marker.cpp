@@ -31,19 +31,29 @@ constexpr struct {
 
 }  // namespace
 
+std::optional<LimitsMarker> LimitsMarker::parse(std::string_view text)
+{
+    const auto marked = store::parse_limits_marker(text);
+    for (const auto& [place, word] : kWords) {
+        if (marked.place == word && !marked.id.empty()) {
+            return LimitsMarker{place, std::string(marked.id)};
+        }
+    }
+    return std::nullopt;
+}
+
 LimitsMarker LimitsMarker::read(RedisSession& redis, const std::string& key)
 {
-    const redis::Reply& reply = redis.call(redis::Command("GET").key(key));
+    redis.send(redis::Command("GET").key(key));
+    const redis::Reply& reply = redis.receive_naming_key();
     if (reply.is(redis::Type::nil)) {
         return {};
     }
-    const auto marked = store::parse_limits_marker(reply.text());
-    for (const auto& [place, word] : kWords) {
-        if (marked.place == word && !marked.id.empty()) {
-            return {place, std::string(marked.id)};
-        }
+    const auto marker = parse(reply.text());
+    if (!marker) {
+        throw Failure("the Redis key " + key + " is damaged");
     }
-    throw Failure("the Redis key " + key + " is damaged");
+    return *marker;
 }
 
 redis::Command LimitsMarker::command(const store::Schema& schema) const

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "../../store/schema.h"
 #include "../redis/redis_session.h"
@@ -24,6 +26,9 @@ struct LimitsMarker {
 
     bool is_here() const noexcept { return place == Place::here; }
     bool is_elsewhere() const noexcept { return place == Place::elsewhere; }
+
+    // nullopt if it is none.
+    static std::optional<LimitsMarker> parse(std::string_view text);
 
     // Throw Failure. `key`: where the marker is.
     static LimitsMarker read(RedisSession& redis, const std::string& key);

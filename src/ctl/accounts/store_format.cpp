@@ -1,5 +1,7 @@
 #include "store_format.h"
 
+#include "limits_marker.h"
+
 namespace petstore::ctl {
 
 namespace {
@@ -16,8 +18,8 @@ bool has_pets_of_format_1(RedisSession& redis, const store::Schema& schema)
     if (!exists(redis, schema.changes())) {
         return false;
     }
-    const redis::Reply& fence =
-        redis.call(redis::Command("GET").key(schema.pet_fence()));
+    redis.send(redis::Command("GET").key(schema.pet_fence()));
+    const redis::Reply& fence = redis.receive_naming_key();
     return fence.text() != kPetFence;
 }
 
@@ -32,17 +34,25 @@ bool has_keys_of_format_1(RedisSession& redis, const store::Schema& schema)
 
 StoreFormat format_of(RedisSession& redis, const store::Schema& schema)
 {
-    const redis::Reply& fence =
-        redis.call(redis::Command("GET").key(schema.limits_fence()));
+    redis.send(redis::Command("GET").key(schema.limits_fence()));
+    const redis::Reply& fence = redis.receive_naming_key();
     if (!fence.is(redis::Type::nil)) {
-        return fence.text() == kFence            ? StoreFormat::two
-               : fence.text() == kFenceUpgrading ? StoreFormat::upgrading
-                                                 : StoreFormat::one;
+        // Format 1 had the marker here.
+        return fence.text() == kFence              ? StoreFormat::two
+               : fence.text() == kFenceUpgrading   ? StoreFormat::upgrading
+               : LimitsMarker::parse(fence.text()) ? StoreFormat::one
+                                                   : StoreFormat::unknown;
     }
     return has_pets_of_format_1(redis, schema)
                    || has_keys_of_format_1(redis, schema)
                ? StoreFormat::one
                : StoreFormat::two;
+}
+
+std::string unknown_format_advice(const store::Schema& schema)
+{
+    return "use a later petstorectl, or repair the Redis key "
+           + schema.limits_fence();
 }
 
 void fence_new_store(RedisSession& redis, const store::Schema& schema)

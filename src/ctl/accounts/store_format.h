@@ -19,10 +19,14 @@ enum class StoreFormat {
     one,        // `petstorectl upgrade` converts it
     upgrading,  // that was interrupted, or is running
     two,        // or no data: format 2 from the first write on
+    unknown,    // of a later version, or the fence is damaged
 };
 
 // Throw Failure.
 StoreFormat format_of(RedisSession& redis, const store::Schema& schema);
+
+// What to do about an unknown one.
+std::string unknown_format_advice(const store::Schema& schema);
 
 // Writes the fence, unless there is one.
 void fence_new_store(RedisSession& redis, const store::Schema& schema);

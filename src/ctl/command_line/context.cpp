@@ -53,16 +53,24 @@ std::string password_in(const std::string& file, const std::string& option)
     return variable ? variable : "";
 }
 
-void refuse_format_1(RedisSession& redis, const store::Schema& schema,
-                     const std::string& option)
+void require_format_2(RedisSession& redis, const store::Schema& schema,
+                      const std::string& option)
 {
-    const StoreFormat format = format_of(redis, schema);
-    if (format == StoreFormat::one || format == StoreFormat::upgrading) {
-        throw Failure(
-            "the store in the Redis of " + option
-            + (format == StoreFormat::one ? " has format 1"
-                                          : " is only partly upgraded")
-            + ": stop nginx on all hosts and run petstorectl upgrade, see docs/upgrading.md");
+    const auto refuse = [&](const std::string& why) {
+        throw Failure("the store in the Redis of " + option + why);
+    };
+    constexpr char kUpgrade[] =
+        ": stop nginx on all hosts and run petstorectl upgrade, see docs/upgrading.md";
+    switch (format_of(redis, schema)) {
+    case StoreFormat::one:
+        return refuse(std::string(" has format 1") + kUpgrade);
+    case StoreFormat::upgrading:
+        return refuse(std::string(" is only partly upgraded") + kUpgrade);
+    case StoreFormat::unknown:
+        return refuse(" has a format that this version does not know: "
+                      + unknown_format_advice(schema));
+    case StoreFormat::two:
+        break;
     }
 }
 
@@ -130,7 +138,7 @@ RedisSession& Context::open(Server& server)
         session->refuse_cluster_node();
     }
     if (!accepts_format_1_) {
-        refuse_format_1(*session, schema_, server.option);
+        require_format_2(*session, schema_, server.option);
     }
     server.session = std::move(session);
     return *server.session;

@@ -57,6 +57,11 @@ bool check_format(RedisSession& redis, const Context& context,
             findings.push_back({Verdict::wrong, which + kFormat,
                                 "partly upgraded to 2", kAdvice});
             return false;
+        case StoreFormat::unknown:
+            findings.push_back({Verdict::wrong, which + kFormat,
+                                "not known to this version",
+                                unknown_format_advice(context.schema())});
+            return false;
         case StoreFormat::two:
             break;
         }

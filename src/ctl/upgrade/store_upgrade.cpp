@@ -28,6 +28,10 @@ constexpr std::chrono::seconds kOldCommandTime(3);
 bool needs_upgrade(RedisSession& redis, const store::Schema& schema)
 {
     const StoreFormat format = format_of(redis, schema);
+    if (format == StoreFormat::unknown) {
+        throw Failure("this version does not know the format of the store: "
+                      + unknown_format_advice(schema));
+    }
     return format == StoreFormat::one || format == StoreFormat::upgrading;
 }
 
