@@ -407,3 +407,28 @@ TEST_CASE("doctor: a format that is unknown or damaged is wrong")
         CHECK(contains(row.advice, why));
     }
 }
+
+TEST_CASE("doctor: the advice about damaged plans can be followed")
+{
+    RedisServer redis;
+    create_key(redis);
+    redis.command({"HSET", "petstore:plans", "gold", "x", "BAD NAME", "1 2"});
+    const auto found = [&] {
+        return ctl(redis.url(), {"doctor", "--json"}).out;
+    };
+    const Words set = {"plan", "set",       "gold", "--per-minute",
+                       "1",    "--per-day", "2"};
+    CHECK(contains(found(), "set it again: petstorectl plan set"));
+    CHECK(ctl(redis.url(), set).code == 0);
+    CHECK_FALSE(contains(found(), "set it again"));
+    CHECK(contains(found(), "can have this name: petstorectl plan delete"));
+    CHECK(ctl(redis.url(), {"plan", "delete", "BAD NAME"}).code == 0);
+    CHECK_FALSE(contains(found(), "is damaged"));
+
+    redis.command({"DEL", "petstore:plans"});
+    redis.command({"SET", "petstore:plans", "x"});
+    CHECK(contains(found(), "delete the Redis key petstore:plans, then set"));
+    redis.command({"DEL", "petstore:plans"});
+    CHECK(ctl(redis.url(), set).code == 0);
+    CHECK_FALSE(contains(found(), "damaged"));
+}

@@ -16,7 +16,8 @@ namespace {
 constexpr char kPlans[] = "plans";
 constexpr char kHosts[] = "hosts";
 
-std::vector<Finding> findings_about(const store::KnownPlans& plans)
+std::vector<Finding> findings_about(const store::KnownPlans& plans,
+                                    const store::Schema& schema)
 {
     std::vector<Finding> findings;
     std::set<std::string> versions;
@@ -32,10 +33,9 @@ std::vector<Finding> findings_about(const store::KnownPlans& plans)
              count_text(versions.size(), "version") + " of the module",
              "update all hosts"});
     }
-    for (const std::string& problem : plan_problems(plans)) {
+    for (const PlanProblem& problem : plan_problems(plans, schema)) {
         findings.push_back(
-            {Verdict::warning, kPlans, problem,
-             "define it once for all hosts: petstorectl plan set"});
+            {Verdict::warning, kPlans, problem.text, problem.advice});
     }
     for (const std::string& overridden : plans.overridden()) {
         findings.push_back(
@@ -51,7 +51,7 @@ std::vector<Finding> findings_about(const store::KnownPlans& plans)
 std::vector<Finding> check_plans(Context& context)
 {
     try {
-        return findings_about(context.known_plans());
+        return findings_about(context.known_plans(), context.schema());
     } catch (const Failure& failure) {
         if (is_away(failure)) {
             throw;

@@ -87,8 +87,8 @@ void list_plans(Context& context)
 {
     LimitsMarker::read(context.redis(), context.schema()).refuse_moved();
     const auto plans = context.known_plans();
-    for (const std::string& problem : plan_problems(plans)) {
-        warn(problem);
+    for (const auto& problem : plan_problems(plans, context.schema())) {
+        warn(problem.text);
     }
     if (context.json()) {
         Json array = Json::array();
@@ -119,23 +119,33 @@ void delete_plan(Context& context, const PlanName& plan)
 
 }  // namespace
 
-std::vector<std::string> plan_problems(const store::KnownPlans& plans)
+std::vector<PlanProblem> plan_problems(const store::KnownPlans& plans,
+                                       const store::Schema& schema)
 {
-    std::vector<std::string> problems;
+    std::vector<PlanProblem> problems;
     if (plans.hosts_unread()) {
-        problems.emplace_back(
-            "plans that only nginx.conf defines are missing, because the server of the cluster that has them is away");
+        problems.push_back(
+            {"plans that only nginx.conf defines are missing, because the server of the cluster that has them is away",
+             "see the servers of the cluster"});
     }
     if (plans.stored().all_damaged) {
-        problems.emplace_back(
-            "the plans in Redis are damaged, and none of them counts");
+        problems.push_back(
+            {"the plans in Redis are damaged, and none of them counts",
+             "delete the Redis key " + schema.plans()
+                 + ", then set each plan again: petstorectl plan set"});
     }
     for (const std::string& name : plans.stored().damaged) {
-        problems.push_back("the plan \"" + name
-                           + "\" in Redis is damaged, and counts as absent");
+        problems.push_back(
+            {"the plan \"" + name
+                 + "\" in Redis is damaged, and counts as absent",
+             api::may_name_plan(name)
+                 ? "set it again: petstorectl plan set"
+                 : "no plan can have this name: petstorectl plan delete"});
     }
     for (const std::string& difference : plans.differences()) {
-        problems.push_back("hosts define a plan differently: " + difference);
+        problems.push_back(
+            {"hosts define a plan differently: " + difference,
+             "define it once for all hosts: petstorectl plan set"});
     }
     return problems;
 }

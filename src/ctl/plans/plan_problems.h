@@ -4,11 +4,17 @@
 #include <vector>
 
 #include "../../store/plans/plan_listing.h"
+#include "../../store/schema.h"
 
 namespace petstore::ctl {
 
-// What is wrong with the plans in Redis and on the hosts, in sentences. Names
-// may contain any text.
-std::vector<std::string> plan_problems(const store::KnownPlans& plans);
+// What is wrong with the plans in Redis or on the hosts, and what to do about
+// it. Names may contain any text.
+struct PlanProblem {
+    std::string text;
+    std::string advice;
+};
+std::vector<PlanProblem> plan_problems(const store::KnownPlans& plans,
+                                       const store::Schema& schema);
 
 }  // namespace petstore::ctl
