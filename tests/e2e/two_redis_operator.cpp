@@ -297,6 +297,21 @@ TEST_CASE("two redis: the limits do not move to a third Redis")
     CHECK(redis.ctl({"key", "disable", key.id}).code == 0);
 }
 
+TEST_CASE("two redis: the limits move to a second Redis only")
+{
+    RedisServer redis;
+    create_key(redis);
+    for (const char* command : {"move", "return"}) {
+        INFO(command);
+        check_fails(ctl(redis.url(), {"limits", command}),
+                    "limits " + std::string(command) + " needs --limit-redis",
+                    2);
+        check_fails(
+            ctl(redis.url(), {"--limit-redis", redis.url(), "limits", command}),
+            "--limit-redis names the same database as --redis", 2);
+    }
+}
+
 TEST_CASE("command line: a hanging Redis times out")
 {
     RedisServer hanging;

@@ -124,9 +124,6 @@ void LimitsPlace::begin_move(const LimitsMarker& main,
 
 std::size_t LimitsPlace::move_out(bool emptied)
 {
-    if (limit_redis_ == nullptr) {
-        throw UsageError("limits move needs --limit-redis");
-    }
     const LimitsMarker main = read(main_);
     const LimitsMarker limits = read(*limit_redis_);
     if (main.is_elsewhere() && limits.is_here() && limits.id == main.id) {
@@ -145,9 +142,6 @@ std::size_t LimitsPlace::move_out(bool emptied)
 
 std::size_t LimitsPlace::move_back()
 {
-    if (limit_redis_ == nullptr) {
-        throw UsageError("limits return needs --limit-redis");
-    }
     const LimitsMarker main = read(main_);
     const LimitsMarker limits = read(*limit_redis_);
     if (!main.is_elsewhere()) {

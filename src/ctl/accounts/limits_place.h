@@ -16,7 +16,8 @@ enum class Access { read, examine, change };
 // command changes an account where no worker reads it. Throws Failure.
 class LimitsPlace {
 public:
-    // `limit_redis` is nullptr without --limit-redis.
+    // `limit_redis` is nullptr without --limit-redis, which move_out() and
+    // move_back() need.
     LimitsPlace(RedisSession& main, RedisSession* limit_redis,
                 const store::Schema& schema)
         : main_(main), limit_redis_(limit_redis), schema_(schema)

@@ -96,6 +96,7 @@ Context::Context(const GlobalOptions& options)
                          options.limit_password_file, "--limit-password-file");
     if (limit_redis_ && limit_redis_->deployment == main_.deployment) {
         limit_redis_.reset();
+        limit_redis_is_main_ = true;
     }
     target_ = other(options.target, "--to", options.target_password_file,
                     "--to-password-file");
@@ -156,6 +157,16 @@ RedisSession& Context::redis(Access access)
 RedisSession* Context::limit_redis()
 {
     return limit_redis_ ? &open(*limit_redis_) : nullptr;
+}
+
+void Context::require_limit_redis(const char* command) const
+{
+    if (!limit_redis_) {
+        throw UsageError(
+            limit_redis_is_main_
+                ? "--limit-redis names the same database as --redis"
+                : std::string(command) + " needs --limit-redis");
+    }
 }
 
 RedisSession& Context::target()

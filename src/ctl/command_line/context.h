@@ -64,6 +64,9 @@ public:
     // The Redis of --limit-redis, likewise; nullptr if there is none.
     RedisSession* limit_redis();
 
+    // Throws UsageError if there is none. `command`: its name.
+    void require_limit_redis(const char* command) const;
+
     // The Redis that `move` names, likewise.
     RedisSession& target();
 
@@ -110,6 +113,7 @@ private:
     std::optional<Tls> tls_;  // likewise; if a deployment uses TLS
     Server main_;
     std::optional<Server> limit_redis_;
+    bool limit_redis_is_main_ = false;  // --limit-redis names the same database
     std::optional<Server> target_;
     store::Schema schema_;
     bool json_;

@@ -25,9 +25,11 @@ auto restartable(const char* partly, Run run)
 }
 
 template <typename Move>
-void move_limits(Context& context, Move move, const char* done)
+void move_limits(Context& context, const char* command, Move move,
+                 const char* done)
 {
     auto place = context.limits_place();
+    context.require_limit_redis(command);
     const std::size_t accounts = restartable("limits may be only partly moved",
                                              [&] { return move(place); });
     report(context.json(), {{"accounts", accounts}},
@@ -49,7 +51,7 @@ struct MoveOut {
 void move_out(Context& context, const MoveOut& options)
 {
     move_limits(
-        context,
+        context, "limits move",
         [&](LimitsPlace& place) { return place.move_out(options.emptied); },
         "The limits are on the Redis of --limit-redis");
 }
@@ -57,7 +59,8 @@ void move_out(Context& context, const MoveOut& options)
 void move_back(Context& context)
 {
     move_limits(
-        context, [](LimitsPlace& place) { return place.move_back(); },
+        context, "limits return",
+        [](LimitsPlace& place) { return place.move_back(); },
         "The limits are on the main Redis");
 }
 
