@@ -1,4 +1,9 @@
 // petstorectl key export and key restore, where data are damaged or missing.
+#include <algorithm>
+#include <atomic>
+#include <functional>
+
+#include "chaos/fake_redis.h"
 #include "support/admin_store.h"
 #include "support/limits.h"
 #include "support/raw_client.h"
@@ -19,6 +24,57 @@ Output restore(const RedisServer& redis, const std::string& backup)
 {
     return ctl(redis.url(), {"key", "restore", "-"}, backup);
 }
+
+// The lines of an export that are keys.
+Words key_lines(const std::string& exported)
+{
+    Words keys;
+    for (const auto& line : split(exported, '\n')) {
+        if (contains(line, "\"sha256\"")) {
+            keys.push_back(line);
+        }
+    }
+    return keys;
+}
+
+std::string create_account(const RedisServer& redis, Words options = {})
+{
+    options.insert(options.begin(), {"account", "create"});
+    const auto made = ctl(redis.url(), options);
+    REQUIRE(made.code == 0);
+    return split(made.out, '\n').at(0);
+}
+
+// Acts once, before it executes the first command that starts so.
+class ActingRedis {
+public:
+    ActingRedis(const RedisServer& redis, Words at, std::function<void()> act)
+        : forward_(forward_to(redis)), at_(std::move(at)), act_(std::move(act)),
+          fake_([this](const Words& command) { return answer(command); })
+    {}
+
+    std::string url() const { return fake_.url(); }
+    bool has_acted() const { return acted_; }
+
+private:
+    FakeRedis::Answer answer(const Words& command)
+    {
+        const bool is_first =
+            !acted_ && command.size() >= at_.size()
+            && std::equal(at_.begin(), at_.end(), command.begin());
+        if (is_first) {
+            acted_ = true;
+            act_();
+        }
+        return forward_(command);
+    }
+
+    const FakeRedis::Script forward_;
+    const Words at_;
+    const std::function<void()> act_;
+    std::atomic<bool> acted_{false};
+    FakeRedis fake_;  // last: its threads use the rest
+};
 
 // A client whose request is admitted and lacks its body.
 RawClient admitted(const Store& store, const std::string& key,
@@ -113,14 +169,98 @@ TEST_CASE("command line backup: an export finds the accounts of all keys")
     }
 }
 
+TEST_CASE("command line backup: an export finds what Redis has lost")
+{
+    RedisServer redis;
+    create_key(redis);
+    const auto key = create_key(redis);
+    const auto account = create_account(redis);
+    const auto digest = redis.command({"HGET", "petstore:keys", key.id}).text;
+    const std::string no_record = " is listed but has no record";
+    redis.command({"DEL", "petstore:key:" + digest});
+    redis.command({"DEL", account_record(account)});
+
+    const auto backup = ctl(redis.url(), {"key", "export"});
+    CHECK(backup.code == 1);
+    CHECK(key_lines(backup.out).size() == 1);
+    CHECK(contains(backup.err, "key " + key.id + no_record
+                                   + ", 1 key in total; account " + account
+                                   + no_record + ", 1 account in total"));
+    const auto keys = ctl(redis.url(), {"key", "list"});
+    CHECK(keys.code == 0);
+    CHECK(contains(keys.err, "key " + key.id + no_record));
+    for (const Words& command : {Words{"account", "list"},
+                                 {"account", "list", "--json"},
+                                 {"usage", "--csv"}}) {
+        const auto listed = ctl(redis.url(), command);
+        CHECK(listed.code == 1);
+        CHECK(contains(listed.out, key.account));
+        CHECK(contains(listed.err, "account " + account + no_record
+                                       + "; 1 account left out"));
+    }
+
+    // As docs/operations.md says.
+    CHECK(ctl(redis.url(), {"key", "delete", key.id}).code == 0);
+    CHECK(ctl(redis.url(), {"account", "delete", account}).code == 0);
+    CHECK(ctl(redis.url(), {"account", "delete", account}).code == 3);
+    CHECK(ctl(redis.url(), {"account", "list"}).code == 0);
+    const auto whole = ctl(redis.url(), {"key", "export"});
+    CHECK(whole.code == 0);
+    CHECK(whole.err.empty());
+}
+
+TEST_CASE("command line backup: an export misses no key that is being deleted")
+{
+    RedisServer redis;
+    const auto key = create_key(redis);
+    const auto other = create_key(redis);
+    const auto exports_only_the_other = [&](const std::string& url) {
+        const auto backup = ctl(url, {"key", "export"});
+        INFO(backup.err);
+        CHECK(backup.code == 0);
+        CHECK(backup.err.empty());
+        const auto keys = key_lines(backup.out);
+        REQUIRE(keys.size() == 1);
+        CHECK(contains(keys[0], other.id));
+    };
+    const auto record =
+        "petstore:key:" + redis.command({"HGET", "petstore:keys", key.id}).text;
+    const auto delete_it = [&] { ctl(redis.url(), {"key", "delete", key.id}); };
+    SECTION("deleted after the keys were listed")
+    {
+        ActingRedis between(redis, {"HSCAN", "petstore:accounts"}, delete_it);
+        exports_only_the_other(between.url());
+        CHECK(between.has_acted());
+    }
+    SECTION("deleted after the index was read")
+    {
+        ActingRedis between(redis, {"HGETALL", record}, delete_it);
+        exports_only_the_other(between.url());
+        CHECK(between.has_acted());
+    }
+    SECTION("its entry is still there")
+    {
+        redis.command({"DEL", record});
+        ActingRedis between(redis, {"HSCAN", "petstore:accounts"}, [&] {
+            redis.command({"HDEL", "petstore:keys", key.id});
+        });
+        exports_only_the_other(between.url());
+        CHECK(between.has_acted());
+    }
+    SECTION("its account is deleted already")
+    {
+        redis.command({"HSET", record, "disabled", "1"});
+        redis.command({"HSET", account_record(key.account), "deleted",
+                       std::to_string(redis_millis(redis) / 1000)});
+        exports_only_the_other(redis.url());
+    }
+}
+
 TEST_CASE("command line backup: a restore goes on after what is refused")
 {
     RedisServer old;
-    const auto account = [&](const RedisServer& redis, const char* external) {
-        const auto made =
-            ctl(redis.url(), {"account", "create", "--external-id", external});
-        REQUIRE(made.code == 0);
-        return split(made.out, '\n').at(0);
+    const auto account = [](const RedisServer& redis, const char* external) {
+        return create_account(redis, {"--external-id", external});
     };
     const auto without_keys = account(old, "cust_1");
     const auto with_key = account(old, "cust_2");
@@ -180,9 +320,7 @@ TEST_CASE(
     "the store is")
 {
     RedisServer old;
-    const auto made = ctl(old.url(), {"account", "create"});
-    REQUIRE(made.code == 0);
-    const auto id = split(made.out, '\n').at(0);
+    const auto id = create_account(old);
     const auto backup = ctl(old.url(), {"key", "export"}).out;
 
     RedisServer from;

@@ -92,14 +92,16 @@ struct ChangedKey : AdministeredKey {
     Once<api::KeyRecord> waiter;
 };
 
+// The other key has no record, so its entry is read again.
 struct ListedKeys : AdministeredKey {
     void act()
     {
         store::run(running, store::list_keys(servers), waiter);
-        answer<3>({&index, &record, &record});
+        answer<5>({&index, &record, &record, &entry, &record});
     }
-    void check(bool thrown) const { AdministeredKey::check(thrown, waiter, 3); }
+    void check(bool thrown) const { AdministeredKey::check(thrown, waiter, 5); }
 
+    const Ready entry{bulk(digest)};
     const Ready index{array(
         {bulk("0"),
          array({bulk("a-key-whose-id-needs-memory"), bulk(digest),

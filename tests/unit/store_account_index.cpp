@@ -204,3 +204,25 @@ TEST_CASE("of two changes of an account's external id each ends", "[store]")
         CHECK(record.at("label").size() == 2);
     }
 }
+
+TEST_CASE("an account that has lost its record is missing until it is deleted",
+          "[store]")
+{
+    Registry registry;
+    registry.create();
+    registry.world.hashes.erase("P:account:a1");
+    const auto missing = [&] {
+        return registry
+            .run(store::list_accounts(registry.world.servers(), true))
+            .value()
+            .missing;
+    };
+    CHECK(missing() == std::vector<std::string>{"a1"});
+    registry.remove();
+    CHECK(missing().empty());
+    CHECK(registry.entry().empty());
+    CHECK(registry
+              .run(store::delete_account(registry.world.servers(), {"a1", ""}))
+              .refusal()
+          == store::Refusal::account_not_found);
+}

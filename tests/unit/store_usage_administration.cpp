@@ -191,11 +191,16 @@ TEST_CASE("usage of several accounts leaves out what is damaged or gone",
           "[store]")
 {
     Reading r;
-    r.list({"a1", "a2", "a3", "a4"});
-    REQUIRE(r.link.commands.size() == 4);
+    r.list({"a1", "a2", "a3", "a4", "a5"});
+    REQUIRE(r.link.commands.size() == 5);
+    r.link.reply(array({}), 4);
+    CHECK(r.link.commands.at(4) == FakeLink::Words{"HGET", "P:accounts", "a5"});
+    r.link.reply(bulk("1600000000"), 4);
+    r.link.reply(array({}), 4);  // it was not being created
     r.link.reply(record("a4"), 3);
     r.link.reply(used_today(), 3);
-    r.link.reply(array({}), 2);        // a3
+    r.link.reply(array({}), 2);  // a3
+    r.link.reply(kNil, 2);
     r.link.reply(bulk("damaged"), 1);  // a2
     r.link.reply(record("a1"));
     r.link.reply(used_today());
@@ -204,7 +209,8 @@ TEST_CASE("usage of several accounts leaves out what is damaged or gone",
     CHECK(listing.accounts[0].account.id == "a1");
     CHECK(listing.accounts[1].account.id == "a4");
     CHECK(listing.damaged
-          == std::vector<std::string>{"the record of account a2 is damaged"});
+          == std::vector<std::string>{"account a5 is listed but has no record",
+                                      "the record of account a2 is damaged"});
 }
 
 TEST_CASE("many accounts are read at once, but not too many", "[store]")
@@ -231,7 +237,7 @@ TEST_CASE("many accounts are read at once, but not too many", "[store]")
     {
         r.link.lose(redis::NoReply::in_doubt);
         while (!r.link.commands.empty()) {
-            r.link.reply(array({}));
+            r.link.reply(bulk("damaged"));
         }
         CHECK(r.several.failed());
         CHECK(r.link.sent.size() == 256);

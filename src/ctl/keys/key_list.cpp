@@ -38,21 +38,6 @@ void check(const KeyFilter& filter)
     }
 }
 
-// Whether a key was deleted since it was listed, perhaps with its account.
-bool is_gone(Context& context, const store::KeyServers& servers,
-             const std::string& id)
-{
-    try {
-        context.await(store::find_key(servers, id));
-        return false;
-    } catch (const Failure& failure) {
-        if (failure.kind() != Failure::Kind::not_found) {
-            throw;
-        }
-        return true;
-    }
-}
-
 bool passes(const KeyFilter& filter, const ShownKey& shown, api::UnixTime now)
 {
     const api::KeyRecord& record = shown.key.record;
@@ -110,10 +95,8 @@ void list_keys(Context& context, const KeyFilter& filter)
         if (problem == problems.end() || each.key.unfinished) {
             return !passes(filter, each, now);
         }
-        if (!is_gone(context, servers, record.id)) {
-            warnings.push_back("the record of the account of key " + record.id
-                               + problem->second);
-        }
+        warnings.push_back("the record of the account of key " + record.id
+                           + problem->second);
         return true;
     };
     auto shown = shown_keys(listing, all);
@@ -131,8 +114,8 @@ void list_keys(Context& context, const KeyFilter& filter)
     for (const std::string& id : listing.missing) {
         warn(
             "key " + id
-            + " is listed but has no record, an interrupted command left it: petstorectl key delete "
-            + id + " removes the entry");
+            + " is listed but has no record: an interrupted command left it, or Redis has lost it. Restore a backup, or remove the entry with petstorectl key delete "
+            + id);
     }
     for (const std::string& id : listing.damaged) {
         warn("the record of key " + id + " is damaged");

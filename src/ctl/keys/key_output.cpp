@@ -1,5 +1,6 @@
 #include "key_output.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <string>
@@ -7,6 +8,7 @@
 
 #include "../../api/administration_json.h"
 #include "../../store/accounts/account_administration.h"
+#include "../../store/accounts/account_tasks.h"
 #include "../../store/keys/key_administration.h"
 #include "../accounts/account_output.h"
 
@@ -21,6 +23,9 @@ std::vector<ShownKey> shown_keys(store::KeyListing& listing,
     }
     const std::set<std::string> unread(accounts.unread.begin(),
                                        accounts.unread.end());
+    // Such a key is refused.
+    api::AccountRecord unknown;
+    unknown.disabled = true;
     std::vector<ShownKey> shown;
     shown.reserve(listing.keys.size());
     for (store::StoredKey& key : std::exchange(listing.keys, {})) {
@@ -30,42 +35,95 @@ std::vector<ShownKey> shown_keys(store::KeyListing& listing,
         }
         const auto account = records.find(key.record.account);
         shown.push_back({std::move(key), account == records.end()
-                                             ? api::AccountRecord()
+                                             ? unknown
                                              : *account->second});
     }
     return shown;
 }
 
-std::vector<std::string> add_unlisted(Context& context,
-                                      const store::KeyServers& servers,
-                                      const store::KeyListing& keys,
-                                      store::AccountListing& all)
+namespace {
+
+// Whether a key was deleted since it was listed, or is being deleted: disabled
+// first, then its account if that came into being with it, then the key.
+bool is_gone(Context& context, const store::KeyServers& servers,
+             const std::string& id, bool account_deleted)
+{
+    try {
+        const auto key = context.await(store::find_key(servers, id));
+        return account_deleted && key.record.disabled;
+    } catch (const Failure& failure) {
+        if (failure.kind() != Failure::Kind::not_found) {
+            throw;
+        }
+        return true;
+    }
+}
+
+// The accounts of keys that the index of accounts lacks: those that exist are
+// added to `all`, the others returned, with whether they were deleted.
+std::map<std::string, bool> find_unlisted(Context& context,
+                                          const store::KeyServers& servers,
+                                          const store::KeyListing& keys,
+                                          store::AccountListing& all)
 {
     std::set<std::string> known(all.damaged.begin(), all.damaged.end());
     known.insert(all.unread.begin(), all.unread.end());
     for (const api::AccountRecord& account : all.accounts) {
         known.insert(account.id);
     }
-    std::vector<std::string> missing;
+    std::map<std::string, bool> absent;
     for (const store::StoredKey& key : keys.keys) {
         const std::string& id = key.record.account;
         if (key.unfinished || !known.insert(id).second) {
             continue;
         }
         try {
-            all.accounts.push_back(
-                context.await(store::find_account(servers, {id, ""})));
-        } catch (const Failure& failure) {
-            if (failure.kind() == Failure::Kind::not_found) {
-                missing.push_back(id);
-            } else if (failure.kind() == Failure::Kind::failed) {
-                all.damaged.push_back(id);
+            auto account = context.await(store::read_account(servers, id));
+            if (account && account->deleted == 0) {
+                all.accounts.push_back(std::move(*account));
             } else {
+                absent.emplace(id, account.has_value());
+            }
+        } catch (const Failure& failure) {
+            if (failure.kind() != Failure::Kind::failed) {
                 throw;
             }
+            all.damaged.push_back(id);
         }
     }
-    return missing;
+    return absent;
+}
+
+}  // namespace
+
+std::vector<std::string> add_unlisted(Context& context,
+                                      const store::KeyServers& servers,
+                                      store::KeyListing& listing,
+                                      store::AccountListing& all)
+{
+    const auto absent = find_unlisted(context, servers, listing, all);
+    std::set<std::string> missing;
+    const auto leaves = [&](const store::StoredKey& key) {
+        const auto account = absent.find(key.record.account);
+        if (key.unfinished || account == absent.end()) {
+            return false;
+        }
+        const bool gone =
+            is_gone(context, servers, key.record.id, account->second);
+        if (!gone) {
+            missing.insert(account->first);
+        }
+        return gone;
+    };
+    auto& keys = listing.keys;
+    keys.erase(std::remove_if(keys.begin(), keys.end(), leaves), keys.end());
+    auto& listed = all.missing;
+    listed.erase(std::remove_if(listed.begin(), listed.end(),
+                                [&](const std::string& id) {
+                                    return absent.count(id) != 0;
+                                }),
+                 listed.end());
+    return {missing.begin(), missing.end()};
 }
 
 ShownKey shown_key(Context& context, const store::KeyServers& servers,

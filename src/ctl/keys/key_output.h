@@ -27,16 +27,17 @@ ShownKey shown_key(Context& context, const store::KeyServers& servers,
                    store::StoredKey key);
 
 // Moves the keys of the listing, each with its account. A key whose account's
-// record is missing or damaged has an empty one, and one whose account is among
-// the unread ones becomes an unread key.
+// record is missing or damaged has an empty one that is disabled, and one whose
+// account is among the unread ones becomes an unread key.
 std::vector<ShownKey> shown_keys(store::KeyListing& listing,
                                  const store::AccountListing& accounts);
 
 // Adds the accounts of keys that the index of accounts lacks. Returns the ids
-// of those that do not exist.
+// of those that do not exist, which are then not among all.missing. Removes the
+// keys that were deleted, with their accounts, since they were listed.
 std::vector<std::string> add_unlisted(Context& context,
                                       const store::KeyServers& servers,
-                                      const store::KeyListing& keys,
+                                      store::KeyListing& listing,
                                       store::AccountListing& all);
 
 // `secret`: the key itself, for a new key only. `now`: for its state.

@@ -227,6 +227,13 @@ Task<> delete_account(KeyServers servers, AccountName name)
                 co_return;
             }
         }
+        if (!there) {
+            const bool removed =
+                co_await remove_entry_without_record(servers, id);
+            if (removed) {
+                co_return;
+            }
+        }
     }
     const auto account = co_await find_account(servers, name);
     const bool removed = co_await remove_account(servers, account.id);

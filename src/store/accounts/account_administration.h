@@ -43,7 +43,8 @@ Task<api::AccountRecord> update_account(KeyServers servers, AccountName name,
 
 // Refuses an account that has keys (account_in_use). Usage stays, and the
 // record as long as it. Frees the external id. Completes a deletion that was
-// interrupted; account_not_found if none was.
+// interrupted, and removes an entry without a record; account_not_found if
+// there is neither.
 Task<> delete_account(KeyServers servers, AccountName name);
 
 // Empties the windows of the minute, the day and the month. Usage and a ban

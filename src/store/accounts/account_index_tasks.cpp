@@ -1,5 +1,6 @@
 #include "account_index_tasks.h"
 
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -37,18 +38,21 @@ std::string entry_of(const api::AccountRecord& account)
     return entry;
 }
 
-// An account that is being created, as by a restore, has an entry before it has
-// a record. That entry says nothing of a deletion, so it is not removed here.
-Task<> forget_account(const KeyServers& servers, const std::string& id,
-                      const std::string& entry)
+// Removes an entry, unless it has changed or there is a record: then false. An
+// account that is being created, as by a restore, has an entry before it has a
+// record, but that entry says nothing of a deletion.
+Task<bool> forget_account(const KeyServers& servers, const std::string& id,
+                          const std::string& entry)
 {
     const auto account = co_await read_account(servers, id);
     if (account) {
-        co_return;
+        co_return false;
     }
     redis::Command command(scripts().forget_account, 1);
     command.key(servers.schema.account_index()).own(id).own(entry);
-    co_await change(servers.keys, std::move(command));
+    const redis::Reply& reply =
+        co_await change(servers.keys, std::move(command));
+    co_return reply.integer() == 1;
 }
 
 Task<> forget_accounts(const KeyServers& servers,
@@ -81,12 +85,49 @@ Task<> index_account(const KeyServers& servers,
     co_await change(servers.keys, std::move(command));
 }
 
-Task<bool> is_deleted_in_index(const KeyServers& servers, const std::string& id)
+namespace {
+
+// nullopt if there is none.
+Task<std::optional<std::string>> read_entry(const KeyServers& servers,
+                                            const std::string& id)
 {
     redis::Command command("HGET");
     command.key(servers.schema.account_index()).own(id);
-    const redis::Reply& entry = co_await ask(servers.keys, std::move(command));
-    co_return deleted_in_index(std::string(entry.text())) != 0;
+    const redis::Reply& reply = co_await ask(servers.keys, std::move(command));
+    std::optional<std::string> entry;
+    if (!reply.is(redis::Type::nil)) {
+        entry.emplace(reply.text());
+    }
+    co_return entry;
+}
+
+}  // namespace
+
+Task<bool> is_deleted_in_index(const KeyServers& servers, const std::string& id)
+{
+    const auto entry = co_await read_entry(servers, id);
+    co_return entry.has_value() && deleted_in_index(*entry) != 0;
+}
+
+Task<bool> lacks_record(const KeyServers& servers, const std::string& id)
+{
+    const auto entry = co_await read_entry(servers, id);
+    if (!entry || deleted_in_index(*entry) != 0) {
+        co_return false;
+    }
+    // A new account is listed first, so it may have its record by now.
+    const auto account = co_await read_account(servers, id);
+    co_return !account.has_value();
+}
+
+Task<bool> remove_entry_without_record(const KeyServers& servers,
+                                       const std::string& id)
+{
+    const auto entry = co_await read_entry(servers, id);
+    if (!entry || deleted_in_index(*entry) != 0) {
+        co_return false;
+    }
+    co_return co_await forget_account(servers, id, *entry);
 }
 
 api::UnixTime created_in_index(const std::string& entry) noexcept

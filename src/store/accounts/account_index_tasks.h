@@ -20,6 +20,15 @@ Task<> index_account(const KeyServers& servers,
 Task<bool> is_deleted_in_index(const KeyServers& servers,
                                const std::string& id);
 
+// For an account whose record was not found: whether the index has it, and not
+// as deleted. Redis has lost the record then, or an interrupted command has
+// left the entry.
+Task<bool> lacks_record(const KeyServers& servers, const std::string& id);
+
+// Removes such an entry. False if there is none.
+Task<bool> remove_entry_without_record(const KeyServers& servers,
+                                       const std::string& id);
+
 // When the account of an entry was created; 0 if the entry is damaged.
 api::UnixTime created_in_index(const std::string& entry) noexcept;
 

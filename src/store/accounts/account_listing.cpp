@@ -25,7 +25,10 @@ Task<> list_account(const KeyServers& servers, const std::string& id,
         auto account = co_await read_account(servers, id);
         if (account) {
             listing.accounts.push_back(std::move(*account));
-        } else {
+            co_return;
+        }
+        const bool missing = co_await lacks_record(servers, id);
+        if (missing) {
             listing.missing.push_back(id);
         }
     } catch (const Failed& failed) {

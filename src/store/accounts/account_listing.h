@@ -17,8 +17,7 @@ struct AccountName {
 
 struct AccountListing {
     std::vector<api::AccountRecord> accounts;  // oldest first
-    // Ids in the index whose record is missing (it was never completed, or its
-    // account was deleted 431 days ago) or damaged.
+    // Ids in the index whose record is missing, see lacks_record(), or damaged.
     std::vector<std::string> missing;
     std::vector<std::string> damaged;
     // Ids whose record is on a server of a Cluster that is away.

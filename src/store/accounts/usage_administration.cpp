@@ -55,6 +55,14 @@ Task<> read_into(const KeyServers& servers, const std::string& id,
 {
     try {
         usage = co_await find_usage(servers, id, period);
+        if (usage) {
+            co_return;
+        }
+        const bool missing = co_await lacks_record(servers, id);
+        if (missing) {
+            listing.damaged.emplace_back("account " + id
+                                         + " is listed but has no record");
+        }
     } catch (const Failed& failed) {
         if (failed.failure.refusal != Refusal::damaged) {
             throw;

@@ -21,7 +21,8 @@ struct UsageListing {
 Task<api::AccountUsage> read_usage(KeyServers servers, std::string account,
                                    api::UsagePeriod period);
 
-// Several. Skips ids that no account has, or can have.
+// Several. Skips ids that no account has, or can have; one that only the index
+// has counts as damaged.
 Task<UsageListing> list_usage(KeyServers servers,
                               std::vector<std::string> accounts,
                               api::UsagePeriod period);

@@ -124,6 +124,12 @@ Task<KeyListing> list_keys(KeyServers servers)
         return list_key(servers, entry.first, entry.second, listing, away);
     };
     co_await ForEach(index, KeyListing::kAtOnce, list_one);
+    // Most of them were deleted since the index was read.
+    const auto missing = std::exchange(listing.missing, {});
+    const auto list_again = [&](const std::string& id) {
+        return list_indexed_key(servers, id, listing, away);
+    };
+    co_await ForEach(missing, KeyListing::kAtOnce, list_again);
     sort_by_age(listing.keys);
     co_return listing;
 }
