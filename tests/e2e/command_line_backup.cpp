@@ -256,6 +256,74 @@ TEST_CASE("command line backup: an export misses no key that is being deleted")
     }
 }
 
+TEST_CASE("command line backup: a key whose account is lost is not restored")
+{
+    RedisServer redis;
+    const auto account =
+        create_account(redis, {"--external-id", "cust_9", "--plan", "pro"});
+    const auto key = create_key(redis, {"--account", account});
+    REQUIRE(ctl(redis.url(), {"account", "disable", account}).code == 0);
+    const auto whole = ctl(redis.url(), {"key", "export"}).out;
+    const bool lost = GENERATE(true, false);
+    if (lost) {
+        redis.command({"DEL", account_record(account)});
+    } else {
+        redis.command({"HSET", account_record(account), "per_minute", "abc"});
+    }
+    const auto backup = ctl(redis.url(), {"key", "export"});
+    CHECK(backup.code == 1);
+    REQUIRE(key_lines(backup.out).size() == 1);
+    CHECK(contains(backup.out, key.id));
+    CHECK(contains(backup.out, "\"state\":\"disabled\""));
+
+    const std::string refused = "warning: line 1: account " + account
+                                + " is neither in this file nor in Redis\n";
+    RedisServer empty;
+    const auto restored = restore(empty, backup.out);
+    CHECK(restored.code == 1);
+    CHECK(contains(restored.err, refused));
+    CHECK(contains(restored.err, "restored 0 keys; 1 problem reported above"));
+    CHECK(ctl(empty.url(), {"key", "list", "--json"}).out == "[]\n");
+    CHECK(ctl(empty.url(), {"account", "list", "--json"}).out == "[]\n");
+
+    const auto here = restore(redis, backup.out);
+    CHECK(here.code == 1);
+    CHECK(contains(here.err, lost ? refused
+                                  : "warning: line 1: the record of account "
+                                        + account + " is damaged"));
+    // An earlier backup of the account suffices.
+    redis.command({"DEL", account_record(account)});
+    const auto account_line = split(whole, '\n').at(0);
+    CHECK(restore(redis, account_line + "\n" + backup.out).code == 0);
+    CHECK(ctl(redis.url(), {"key", "export"}).out == whole);
+}
+
+TEST_CASE("command line backup: keys alone return to the accounts in Redis")
+{
+    RedisServer redis;
+    const auto account = create_account(redis, {"--plan", "pro"});
+    const auto key = create_key(redis, {"--account", account});
+    const auto whole = ctl(redis.url(), {"key", "export"}).out;
+    REQUIRE(ctl(redis.url(), {"key", "delete", key.id}).code == 0);
+    const auto restored = restore(redis, key_lines(whole).at(0) + "\n");
+    INFO(restored.err);
+    CHECK(restored.code == 0);
+    CHECK(ctl(redis.url(), {"key", "export"}).out == whole);
+}
+
+TEST_CASE("command line backup: a restore takes blank and repeated lines")
+{
+    RedisServer old;
+    create_key(old);
+    create_key(old);
+    auto backup = ctl(old.url(), {"key", "export"}).out;
+    RedisServer redis;
+    const auto restored = restore(redis, backup + "\r\n" + backup + " \r\n");
+    CHECK(restored.code == 0);
+    CHECK(restored.err == "2 keys restored, 2 existed already.\n");
+    CHECK(ctl(redis.url(), {"key", "export"}).out == backup);
+}
+
 TEST_CASE("command line backup: a restore goes on after what is refused")
 {
     RedisServer old;
@@ -358,21 +426,18 @@ TEST_CASE("command line backup: a restore goes on after a key that is there")
     create_key(old);
     create_key(old);
     create_key(old);
-    Words lines;
-    for (const auto& line :
-         split(ctl(old.url(), {"key", "export"}).out, '\n')) {
-        if (contains(line, "\"sha256\"")) {
-            lines.push_back(line);
-        }
-    }
+    const auto backup = ctl(old.url(), {"key", "export"}).out;
+    const auto lines = key_lines(backup);
     REQUIRE(lines.size() == 3);
+    const auto accounts = backup.substr(0, backup.find(lines[0]));
     auto same_id = json::parse(lines[1]);
     same_id["id"] = json::parse(lines[0]).at("id");
     RedisServer redis;
-    const auto restored = restore(redis, lines[0] + "\n" + same_id.dump() + "\n"
-                                             + lines[2] + "\n");
+    const auto restored =
+        restore(redis, accounts + lines[0] + "\n" + same_id.dump() + "\n"
+                           + lines[2] + "\n");
     CHECK(restored.code == 1);
-    CHECK(contains(restored.err, "warning: line 2: another key has the id"));
+    CHECK(contains(restored.err, "warning: line 5: another key has the id"));
     CHECK(contains(restored.err, "restored 2 keys; 1 problem reported above"));
 }
 

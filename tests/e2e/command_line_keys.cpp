@@ -404,8 +404,11 @@ TEST_CASE("command line: key restore stops at a line without a key")
     RedisServer old;
     create_key(old);
     create_key(old);
-    const auto lines = key_lines(ctl(old.url(), {"key", "export"}).out);
+    const auto exported = ctl(old.url(), {"key", "export"}).out;
+    const auto lines = key_lines(exported);
     REQUIRE(lines.size() == 2);
+    const auto accounts = exported.substr(0, exported.find(lines[0]));
+    REQUIRE(split(accounts, '\n').size() == 2);
     const auto changed = [&](const char* member, nlohmann::json value) {
         auto line = nlohmann::json::parse(lines[1]);
         line[member] = std::move(value);
@@ -428,9 +431,9 @@ TEST_CASE("command line: key restore stops at a line without a key")
         INFO(bad);
         RedisServer redis;
         const auto output = ctl(redis.url(), {"key", "restore", "-"},
-                                lines[0] + "\n" + bad + "\n");
+                                accounts + lines[0] + "\n" + bad + "\n");
         CHECK(output.code == 1);
-        CHECK(contains(output.err, "restored 1 key; line 2: "));
+        CHECK(contains(output.err, "restored 1 key; line 4: "));
         CHECK(all_keys(redis).size() == 1);
     }
     RedisServer redis;

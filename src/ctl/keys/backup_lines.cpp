@@ -241,8 +241,8 @@ void Backup::complete(api::UnixTime now)
         api::KeyRecord& key = each.key.record;
         if (!each.has_own) {
             name_plan(key);
+            of_account[key.account].push_back(&key);
         }
-        of_account[key.account].push_back(&key);
     }
     for (const auto& [id, its_keys] : of_account) {
         accounts.emplace(id, account_of(its_keys, now));

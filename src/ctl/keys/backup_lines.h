@@ -44,7 +44,7 @@ struct Backup {
     // Throws BadLine.
     void add(std::uint64_t number, std::string_view line);
 
-    // Gives each key an account, which its line may lack.
+    // Gives keys of format 1 their accounts.
     void complete(api::UnixTime now);
 };
 

@@ -19,6 +19,12 @@ public:
     {}
 };
 
+// As the last line that an editor adds.
+inline bool is_blank(std::string_view line)
+{
+    return line.find_first_not_of(" \t\r") == std::string_view::npos;
+}
+
 // Reads and counts the lines of a file. Throws Failure.
 class LineReader {
 public:

@@ -199,11 +199,6 @@ private:
     std::uint64_t in_doubt_ = 0;
 };
 
-bool is_blank(std::string_view line)
-{
-    return line.find_first_not_of(" \t\r") == std::string_view::npos;
-}
-
 class Import {
 public:
     Import(RedisSession& redis, const store::Schema& schema, LineReader& lines,

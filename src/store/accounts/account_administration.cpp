@@ -121,6 +121,17 @@ Task<api::AccountRecord> create_account(KeyServers servers,
     co_return co_await find_account(servers, name);
 }
 
+Task<bool> restore_account(KeyServers servers, api::AccountRecord account)
+{
+    auto there = co_await read_account(servers, account.id);
+    const bool exists = there && there->deleted == 0;
+    if (exists) {
+        account = std::move(*there);
+    }
+    co_await create_account(servers, account);
+    co_return !exists;
+}
+
 Task<api::AccountRecord> find_account(KeyServers servers, AccountName name)
 {
     std::string id = name.id;

@@ -25,6 +25,10 @@ namespace petstore::store {
 Task<api::AccountRecord> create_account(KeyServers servers,
                                         api::AccountRecord account);
 
+// The same for an account from a backup. One that exists gets back its entry in
+// the index and its external id, as its record has them. False if it exists.
+Task<bool> restore_account(KeyServers servers, api::AccountRecord account);
+
 Task<api::AccountRecord> find_account(KeyServers servers, AccountName name);
 
 // All accounts, deleted ones only if asked for.

@@ -35,19 +35,6 @@ Task<StoredKey> finish_key(KeyServers servers, StoredKey key, Secret secret,
 
 constexpr char kOthersAdd[] = "another command is adding this key";
 
-// One that exists stays as it is, but gets back its entry in the index and its
-// external id. False if it exists.
-Task<bool> restore_account(KeyServers servers, api::AccountRecord account)
-{
-    auto there = co_await read_account(servers, account.id);
-    const bool exists = there && there->deleted == 0;
-    if (exists) {
-        account = std::move(*there);
-    }
-    co_await create_account(servers, account);
-    co_return !exists;
-}
-
 // What the indexes may lack of a key whose record exists.
 Task<> restore_entries(KeyServers servers, StoredKey key, bool is_indexed)
 {

@@ -1,0 +1,127 @@
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "../../store/accounts/account_administration.h"
+#include "../../store/accounts/account_index_tasks.h"
+#include "../../store/keys/key_administration.h"
+#include "../../store/keys/key_tasks.h"
+#include "../exit.h"
+#include "../terminal/output.h"
+#include "backup_lines.h"
+#include "key_commands.h"
+
+namespace petstore::ctl {
+
+namespace {
+
+// What a backup lacks, in one message.
+class Gaps {
+public:
+    void add(const std::string& gap)
+    {
+        text_ += (text_.empty() ? "" : "; ") + gap;
+    }
+
+    // The first of several, and their number.
+    void add(const std::string& noun, const std::vector<std::string>& names,
+             const char* problem)
+    {
+        if (!names.empty()) {
+            add(noun + " " + names.front() + problem + ", "
+                + count_text(names.size(), noun) + " in total");
+        }
+    }
+
+    void add_unread(const std::string& noun,
+                    const std::vector<std::string>& ids)
+    {
+        if (!ids.empty()) {
+            add(unread_text(noun, ids));
+            kind_ = Failure::Kind::redis_unavailable;
+        }
+    }
+
+    // Throws Failure if there are any, once all else is printed.
+    void fail_if_any() const
+    {
+        if (!text_.empty()) {
+            flush_output();
+            throw Failure(text_, kind_);
+        }
+    }
+
+private:
+    std::string text_;
+    Failure::Kind kind_ = Failure::Kind::failed;
+};
+
+// Leaves out what is no gap: a key is deleted before its entry in the index,
+// and an account has an entry before it has a record. Waits for such commands.
+void forget_unfinished(Context& context, const store::KeyServers& servers,
+                       std::vector<std::string>& keys,
+                       std::vector<std::string>& accounts)
+{
+    constexpr std::chrono::seconds kCommandTime(1);
+    if (keys.empty() && accounts.empty()) {
+        return;
+    }
+    std::this_thread::sleep_for(kCommandTime);
+    const auto is_deleted = [&](const std::string& id) {
+        return !context.await(store::read_index(servers, id)).has_value();
+    };
+    keys.erase(std::remove_if(keys.begin(), keys.end(), is_deleted),
+               keys.end());
+    const auto is_complete = [&](const std::string& id) {
+        return !context.await(store::lacks_record(servers, id));
+    };
+    accounts.erase(
+        std::remove_if(accounts.begin(), accounts.end(), is_complete),
+        accounts.end());
+}
+
+}  // namespace
+
+void export_keys(Context& context)
+{
+    constexpr char kNotExported[] = " is damaged and not exported";
+    constexpr char kNoRecord[] = " is listed but has no record";
+    const auto servers = context.keys(Access::read);
+    const auto plans = context.known_plans();
+    auto listing = context.await(store::list_keys(servers));
+    const api::UnixTime now = context.now(servers);
+    auto all = context.await(store::list_accounts(servers, false));
+    const auto missing = add_unlisted(context, servers, listing, all);
+    for (const auto& [name, limits] : plans.stored().plans) {
+        print_data(backup_line(name, limits));
+    }
+    for (const api::AccountRecord& account : all.accounts) {
+        print_data(backup_line(account));
+    }
+    std::vector<std::string> damaged = listing.damaged;
+    damaged.insert(damaged.end(), listing.damaged_entries.begin(),
+                   listing.damaged_entries.end());
+    for (const ShownKey& shown : shown_keys(listing, all)) {
+        if (!shown.key.unfinished) {
+            print_data(backup_line(shown, plans.table(), now));
+        }
+    }
+    forget_unfinished(context, servers, listing.missing, all.missing);
+    Gaps gaps;
+    gaps.add_unread("key", listing.unread);
+    gaps.add_unread("account", all.unread);
+    gaps.add("key", damaged, kNotExported);
+    gaps.add("key", listing.missing, kNoRecord);
+    gaps.add("account", all.damaged, kNotExported);
+    gaps.add("account", all.missing, kNoRecord);
+    gaps.add("account", missing, ", which has keys, does not exist");
+    if (plans.stored().all_damaged) {
+        gaps.add("the plans in Redis are damaged and not exported");
+    }
+    gaps.add("plan", plans.stored().damaged, kNotExported);
+    gaps.fail_if_any();
+}
+
+}  // namespace petstore::ctl
