@@ -180,6 +180,39 @@ TEST_CASE("a refused change of an account leaves its external id", "[admin]")
     CHECK(a.body().size() == 1);
 }
 
+TEST_CASE("a refused change takes no external id from another account",
+          "[admin]")
+{
+    Admin a;
+    const std::string id = made_by(
+        a,
+        call(
+            Operation::create_account,
+            R"({"external_id":"old","plan":"free","per_minute":3,"per_day":9})"))
+        ["id"];
+    const std::string other =
+        made_by(a, call(Operation::create_account, "{}"))["id"];
+    auto& record = a.world.hashes["P:account:" + id];
+    auto& others = a.world.hashes["P:account:" + other];
+    const std::string claim = a.world.schema.external_id("old");
+    a.world.before = [&](const KeyWorld::Words& command) {
+        if (command.size() > 1
+            && command[1] == store::scripts().touch_account.sha1
+            && record.erase("per_minute") == 1) {
+            record["epoch"] += "0";
+            others["external_id"] = "old";
+            a.world.strings[claim] = other;
+        }
+    };
+    CHECK_FALSE(
+        a.run(call(Operation::update_account,
+                   R"({"external_id":"new","plan":"enterprise"})", id)));
+    CHECK(a.error() == ErrorCode::invalid_field);
+    CHECK(record.at("external_id") == "new");
+    CHECK(others.at("external_id") == "old");
+    CHECK(a.world.strings[claim] == other);
+}
+
 TEST_CASE("lists take turns, so that customers find room in the queue",
           "[admin]")
 {

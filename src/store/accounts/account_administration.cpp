@@ -15,7 +15,8 @@ namespace petstore::store {
 
 namespace {
 
-// An account that has lost its external id to another one must not show it.
+// An account that has lost its external id to another one must not show it. Nor
+// may it get back the one `before` if that is another account's by now.
 Task<> return_external_id(const KeyServers& servers, const std::string& id,
                           const std::string& lost, const std::string& before)
 {
@@ -29,6 +30,26 @@ Task<> return_external_id(const KeyServers& servers, const std::string& id,
         written = co_await write_account(servers, *account, account->epoch);
     }
     co_await announce(servers, id);
+    if (!before.empty()) {
+        const bool owned = co_await owns_external_id(servers, before, id);
+        if (!owned) {
+            co_await return_external_id(servers, id, before, "");
+        }
+    }
+}
+
+// Undoes take_external_id() for a change that is refused after all. If another
+// account has the former one by now, this one keeps the new one.
+Task<> give_back(const KeyServers& servers, const std::string& id,
+                 const std::string& taken, const std::string& former)
+{
+    bool is_free = true;
+    if (!former.empty()) {
+        is_free = co_await owns_external_id(servers, former, id);
+    }
+    if (is_free) {
+        co_await return_external_id(servers, id, taken, former);
+    }
 }
 
 // Gives the account another external id, and changes nothing else: if this is
@@ -176,8 +197,7 @@ Task<api::AccountRecord> update_account(KeyServers servers, AccountName name,
         if (refused) {
             // Another change made since may be the reason.
             if (!taken.empty()) {
-                co_await return_external_id(servers, account.id, taken,
-                                            former.back());
+                co_await give_back(servers, account.id, taken, former.back());
             }
             std::rethrow_exception(refused);
         }
