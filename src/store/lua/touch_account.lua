@@ -17,7 +17,8 @@
 --         readers would not notice if the state then took it.
 --       4 1 for a key that was never used before, which no worker can have cached:
 --         an account that was charged keeps its epoch, so that workers need not
---         read its other keys again
+--         read its other keys again. Before its record is written, any state is
+--         enough.
 -- Reply: the epoch; 0 if accounts live on another Redis (see limit.lua);
 --        -1 if the caller must read <prefix>:limits-place, which in a Cluster is on
 --        another server; nothing was changed
@@ -28,7 +29,7 @@ local epoch = t[1] * 1000000 + t[2]
 local state = redis.call('GET', KEYS[1]) or ''
 if #state >= 80 then
   local known = struct.unpack('<d', state)
-  if ARGV[4] == '1' and known >= 1 and struct.unpack('<d', state, 65) > 0 then return known end
+  if ARGV[4] == '1' and known >= 1 and (ARGV[1] == '' or struct.unpack('<d', state, 65) > 0) then return known end
   local written = tonumber(ARGV[1])
   -- Ignore an epoch a day ahead: the record was probably edited by hand.
   if written and written < epoch + DAY * 1000 and (ARGV[3] == '' or ARGV[3] == string.sub(state, 1, 8)) then epoch = written end
