@@ -180,8 +180,8 @@ Task<> settle_usage(const KeyServers& servers, const std::string& account,
 
 namespace {
 
-// In pieces, so that a worker keeps only one of them.
-constexpr std::size_t kKeysInPiece = 100;
+// Few, because the first key ends the search.
+constexpr std::size_t kKeysInPiece = 8;
 
 // Whether there is a key but `except`. One that cannot be read counts.
 bool has_other(const KeyListing& keys, const std::string& except)
