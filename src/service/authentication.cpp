@@ -83,7 +83,9 @@ void Authentication::renew(std::int64_t epoch)
     if (!renewing_since_) {
         renewing_since_ = task_.now();
     }
-    if (task_.now() - *renewing_since_ >= task_.settings().redis_timeout) {
+    ++renewals_;
+    if (renewals_ > kUsualRenewals
+        && task_.now() - *renewing_since_ >= task_.settings().redis_timeout) {
         task_.storage().log.report(store::Event::changed_too_often);
         return task_.refuse(store::not_counted().error);
     }

@@ -43,7 +43,8 @@ public:
     // The account has this epoch, and the key another: reads the records again,
     // unless another request has. They may change each time anew: an import
     // changes an account thousands of times per second. So it is given up,
-    // and the request refused, only after the time that a command may take.
+    // and the request refused, only after the time that a command may take, and
+    // after some attempts, because Redis may have been slow.
     void renew(std::int64_t epoch);
     // Reads the records again although no change is known, and checks them.
     void read_again();
@@ -56,6 +57,8 @@ public:
     const store::Ref<store::CachedKey>& key() const noexcept { return key_; }
 
 private:
+    static constexpr int kUsualRenewals = 8;
+
     void proceed(FoundKey found);
     void read();
     void take_key(const store::Ref<store::CachedKey>& key);
@@ -74,6 +77,7 @@ private:
     store::Ref<store::CachedKey> key_;
     std::int64_t epoch_ = 0;  // the next record read must have it
     std::optional<store::Monotonic> renewing_since_;
+    int renewals_ = 0;
     bool asked_clock_ = false;  // whether the key has expired
     bool read_ = false;         // this request has read the record
 };

@@ -164,6 +164,25 @@ TEST_CASE("a record that stays stale is given up after a command's time",
     CHECK(worker.idle());
 }
 
+TEST_CASE("a stale record is read again, however slow Redis is", "[service]")
+{
+    FakeWorker worker;
+    worker.know_key();
+    FakeClient client(worker, Method::get, kNothing);
+    client.start();
+    for (int i = 0; i < 8; ++i) {
+        worker.link.end_iteration();
+        worker.reply_limit(stale(8 + i));
+        CHECK(client.responses == 0);
+        worker.clock.advance(1000);
+        worker.reply_record({{"epoch", std::to_string(8 + i)}});
+    }
+    worker.link.end_iteration();
+    worker.reply_limit(stale(600));
+    CHECK(client.status == 503);
+    CHECK(worker.idle());
+}
+
 TEST_CASE("a key removed meanwhile is refused", "[service]")
 {
     FakeWorker worker;
