@@ -46,7 +46,7 @@ export const app = Fastify();
 /** @typedef {{ Params: { customer: string }, Body: { plan: string } }} Customer */
 app.post('/customers/:customer', async (/** @type {import('fastify').FastifyRequest<Customer>} */ { params: { customer }, headers }, reply) => {
     const body = { external_id: customer };
-    const attempt = customer + (headers['idempotency-key'] ?? Date.now());
+    const attempt = `${customer}/${headers['idempotency-key'] ?? Date.now()}`;
     const once = (/** @type {string} */ what) => ({ header: { 'Idempotency-Key': `${what}-${attempt}` } });
     await admin.POST('/accounts', { body, params: once('account') });
     const { data } = await admin.POST('/keys', { body, params: once('key') });

@@ -44,7 +44,7 @@ def failed(error):
 
 @app.post("/customers/<customer>")
 def sign_up(customer: str):
-    attempt = customer + flask.request.headers.get("Idempotency-Key", os.urandom(16).hex())
+    attempt = customer + "/" + flask.request.headers.get("Idempotency-Key", os.urandom(16).hex())
     call("POST", "accounts", AccountChange(external_id=customer), "account-" + attempt)
     made, _ = call("POST", "keys", KeyCreation(external_id=customer), "key-" + attempt)
     return {"key": NewKey.from_dict(made).key}, 201  # None in a repetition
