@@ -58,17 +58,21 @@ private:
     Failure::Kind kind_ = Failure::Kind::failed;
 };
 
-// Leaves out what is no gap: a key is deleted before its entry in the index,
-// and an account has an entry before it has a record. Waits for such commands.
+// Leaves out what is no gap: an account may be deleted before its key, a key
+// before its entry in the index, and an account has an entry before it has a
+// record. Waits for such commands. `missing`: what add_unlisted() returned.
 void forget_unfinished(Context& context, const store::KeyServers& servers,
-                       std::vector<std::string>& keys,
-                       std::vector<std::string>& accounts)
+                       store::KeyListing& listing, store::AccountListing& all,
+                       std::vector<std::string>& missing)
 {
     constexpr std::chrono::seconds kCommandTime(1);
-    if (keys.empty() && accounts.empty()) {
+    auto& keys = listing.missing;
+    auto& accounts = all.missing;
+    if (keys.empty() && accounts.empty() && missing.empty()) {
         return;
     }
     std::this_thread::sleep_for(kCommandTime);
+    missing = add_unlisted(context, servers, listing, all);
     const auto is_deleted = [&](const std::string& id) {
         return !context.await(store::read_index(servers, id)).has_value();
     };
@@ -93,7 +97,8 @@ void export_keys(Context& context)
     auto listing = context.await(store::list_keys(servers));
     const api::UnixTime now = context.now(servers);
     auto all = context.await(store::list_accounts(servers, false));
-    const auto missing = add_unlisted(context, servers, listing, all);
+    auto missing = add_unlisted(context, servers, listing, all);
+    forget_unfinished(context, servers, listing, all, missing);
     for (const auto& [name, limits] : plans.stored().plans) {
         print_data(backup_line(name, limits));
     }
@@ -108,7 +113,6 @@ void export_keys(Context& context)
             print_data(backup_line(shown, plans.table(), now));
         }
     }
-    forget_unfinished(context, servers, listing.missing, all.missing);
     Gaps gaps;
     gaps.add_unread("key", listing.unread);
     gaps.add_unread("account", all.unread);

@@ -43,35 +43,26 @@ std::vector<ShownKey> shown_keys(store::KeyListing& listing,
 
 namespace {
 
-// Whether a key was deleted since it was listed, or is being deleted: disabled
-// first, then its account if that came into being with it, then the key.
+// Whether a key was deleted since it was listed.
 bool is_gone(Context& context, const store::KeyServers& servers,
-             const std::string& id, bool account_deleted)
+             const std::string& id)
 {
-    try {
-        const auto key = context.await(store::find_key(servers, id));
-        return account_deleted && key.record.disabled;
-    } catch (const Failure& failure) {
-        if (failure.kind() != Failure::Kind::not_found) {
-            throw;
-        }
-        return true;
-    }
+    return !context.await(store::find_optional(servers, id)).has_value();
 }
 
 // The accounts of keys that the index of accounts lacks: those that exist are
-// added to `all`, the others returned, with whether they were deleted.
-std::map<std::string, bool> find_unlisted(Context& context,
-                                          const store::KeyServers& servers,
-                                          const store::KeyListing& keys,
-                                          store::AccountListing& all)
+// added to `all`, the others returned.
+std::set<std::string> find_unlisted(Context& context,
+                                    const store::KeyServers& servers,
+                                    const store::KeyListing& keys,
+                                    store::AccountListing& all)
 {
     std::set<std::string> known(all.damaged.begin(), all.damaged.end());
     known.insert(all.unread.begin(), all.unread.end());
     for (const api::AccountRecord& account : all.accounts) {
         known.insert(account.id);
     }
-    std::map<std::string, bool> absent;
+    std::set<std::string> absent;
     for (const store::StoredKey& key : keys.keys) {
         const std::string& id = key.record.account;
         if (key.unfinished || !known.insert(id).second) {
@@ -82,7 +73,7 @@ std::map<std::string, bool> find_unlisted(Context& context,
             if (account && account->deleted == 0) {
                 all.accounts.push_back(std::move(*account));
             } else {
-                absent.emplace(id, account.has_value());
+                absent.insert(id);
             }
         } catch (const Failure& failure) {
             if (failure.kind() != Failure::Kind::failed) {
@@ -108,10 +99,9 @@ std::vector<std::string> add_unlisted(Context& context,
         if (key.unfinished || account == absent.end()) {
             return false;
         }
-        const bool gone =
-            is_gone(context, servers, key.record.id, account->second);
+        const bool gone = is_gone(context, servers, key.record.id);
         if (!gone) {
-            missing.insert(account->first);
+            missing.insert(*account);
         }
         return gone;
     };
