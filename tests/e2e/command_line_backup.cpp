@@ -247,12 +247,17 @@ TEST_CASE("command line backup: an export misses no key that is being deleted")
         exports_only_the_other(between.url());
         CHECK(between.has_acted());
     }
-    SECTION("its account is deleted already")
+    SECTION("its deletion was interrupted")
     {
         redis.command({"HSET", record, "disabled", "1"});
         redis.command({"HSET", account_record(key.account), "deleted",
                        std::to_string(redis_millis(redis) / 1000)});
-        exports_only_the_other(redis.url());
+        for (const char* command : {"export", "list"}) {
+            INFO(command);
+            const auto result = ctl(redis.url(), {"key", command});
+            CHECK(result.code == 1);
+            CHECK(contains(result.err, "does not exist"));
+        }
     }
 }
 
@@ -267,6 +272,9 @@ TEST_CASE("command line backup: a key whose account is lost is not restored")
     const bool lost = GENERATE(true, false);
     if (lost) {
         redis.command({"DEL", account_record(account)});
+        const auto deletion = ctl(redis.url(), {"account", "delete", account});
+        CHECK(deletion.code == 1);
+        CHECK(contains(deletion.err, "has keys"));
     } else {
         redis.command({"HSET", account_record(account), "per_minute", "abc"});
     }

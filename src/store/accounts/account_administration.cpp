@@ -106,6 +106,12 @@ Task<api::AccountRecord> find_to_change(const KeyServers& servers,
     co_return std::move(*account);
 }
 
+Failed account_in_use(const std::string& id)
+{
+    return refused(Refusal::account_in_use, api::ErrorCode::bad_request,
+                   "account " + id + " has keys");
+}
+
 // Whether nothing refers to a deleted account any more.
 Task<bool> is_removed(const KeyServers& servers,
                       const api::AccountRecord& account)
@@ -259,6 +265,10 @@ Task<> delete_account(KeyServers servers, AccountName name)
             }
         }
         if (!there) {
+            const bool used = co_await has_keys(servers, id);
+            if (used) {
+                throw account_in_use(id);
+            }
             const bool removed =
                 co_await remove_entry_without_record(servers, id);
             if (removed) {
@@ -269,8 +279,7 @@ Task<> delete_account(KeyServers servers, AccountName name)
     const auto account = co_await find_account(servers, name);
     const bool removed = co_await remove_account(servers, account.id);
     if (!removed) {
-        throw refused(Refusal::account_in_use, api::ErrorCode::bad_request,
-                      "account " + account.id + " has keys");
+        throw account_in_use(account.id);
     }
 }
 

@@ -194,6 +194,8 @@ bool has_other(const KeyListing& keys, const std::string& except)
            || !keys.damaged_entries.empty() || !keys.unread.empty();
 }
 
+}  // namespace
+
 Task<bool> has_keys(const KeyServers& servers, const std::string& account,
                     const std::string& except)
 {
@@ -211,6 +213,8 @@ Task<bool> has_keys(const KeyServers& servers, const std::string& account,
     co_await read_in_pieces(servers.keys, index, look);
     co_return found;
 }
+
+namespace {
 
 // Removes what refers to a deleted account, but for its usage.
 Task<> clear_references(const KeyServers& servers,

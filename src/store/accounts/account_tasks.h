@@ -74,9 +74,13 @@ Task<> settle_usage(const KeyServers& servers, const std::string& account,
 // Deletes an account. False if it has keys; it then stays as it is.
 Task<bool> remove_account(const KeyServers& servers, const std::string& id);
 
-// The same, but only if it came into being with a key. The key `except` does
-// not count.
+// Whether an account has keys but `except`. One that cannot be read counts.
 inline const std::string no_key;  // see no_epoch
+Task<bool> has_keys(const KeyServers& servers, const std::string& account,
+                    const std::string& except = no_key);
+
+// Like remove_account(), but only if it came into being with a key. The key
+// `except` does not count.
 Task<bool> remove_implicit_account(const KeyServers& servers,
                                    const std::string& id,
                                    const std::string& except = no_key);
