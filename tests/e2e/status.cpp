@@ -199,6 +199,18 @@ TEST_CASE("status: what nginx refuses before the guard is guarded, too")
           == 0);
 }
 
+TEST_CASE("status: a guarded error page does not make a request guarded")
+{
+    auto options = with_status();
+    options.server += R"(
+        location /open/ { root %DIR%; error_page 404 /page; }
+        location = /page { petstore_guard on; return 404; })";
+    Store store(options);
+    REQUIRE(store.http.get("/open/none").status == 404);
+    CHECK(soon(store.nginx, requests("other", 404), 1));
+    CHECK(sample(store.nginx, requests("guard", 404)) == 0);
+}
+
 TEST_CASE("status: denied requests, their accounts and bans")
 {
     auto options = with_status();

@@ -52,10 +52,13 @@ const LocConf* guarded_conf(ngx_http_request_t* r,
         || info.service.operation != api::Operation::none) {
         return info.guard.first;
     }
-    const LocConf& conf = governing_conf(r);
-    const bool is_own = conf.serves || conf.own_handler != nullptr;
-    return conf.guard && !is_own && info.preflight_methods.empty() ? &conf
-                                                                   : nullptr;
+    const LocConf* conf = info.entered.first;
+    if (conf == nullptr && !r->internal) {
+        conf = loc_conf(r);  // refused when nginx had chosen the location
+    }
+    const bool guards = conf != nullptr && conf->guard && !conf->serves
+                        && conf->own_handler == nullptr;
+    return guards && info.preflight_methods.empty() ? conf : nullptr;
 }
 
 metrics::RequestKind kind_of(const ngx_http_request_t* r,

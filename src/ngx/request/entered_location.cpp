@@ -81,6 +81,9 @@ ngx_int_t rewrite_handler(ngx_http_request_t* r) noexcept
     }
     if (here) {
         entered.conf = loc_conf(r);
+        if (!r->internal) {
+            entered.first = entered.conf;
+        }
         entered.uri_changes = r->uri_changes;
         entered.redirected = false;
     }

@@ -15,6 +15,8 @@ struct EnteredLocation {
     // nullptr if there was none, a `rewrite` has left it, or nginx refused the
     // length of the body, which it checks before all phases.
     const LocConf* conf = nullptr;
+    // The same before any internal redirect.
+    const LocConf* first = nullptr;
     ngx_uint_t uri_changes = 0;  // r->uri_changes on entry
     bool redirected = false;     // by nginx from `conf`, to an error page
     bool served = false;         // by a content handler of the module
