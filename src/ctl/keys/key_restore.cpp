@@ -150,7 +150,10 @@ private:
             return restore(account);
         };
         co_await store::ForEach(accounts_, kAtOnce, one);
-        co_await store::ForEach(repeated_, 1, one);
+        const auto again = [this](const Account& each) {
+            return restore(*each.keys.front(), each.record);
+        };
+        co_await store::ForEach(repeated_, 1, again);
     }
 
     store::Task<> restore(const Account& account)
@@ -159,10 +162,10 @@ private:
             co_await restore_alone(*account.record);
         }
         for (const Backup::Key* const each : account.keys) {
-            if (ends()) {
-                co_return;
-            }
             co_await restore(*each, account.record);
+        }
+        if (account.record != nullptr) {
+            count();
         }
     }
 
@@ -174,13 +177,15 @@ private:
         } catch (const store::Failed& failed) {
             take(failed, 0, "account " + account.id + ": ");
         }
-        count();
     }
 
     // `in_file`: its account's record, nullptr if only Redis may have that.
     store::Task<> restore(const Backup::Key& each,
                           const api::AccountRecord* in_file)
     {
+        if (ends()) {
+            co_return;
+        }
         try {
             store::StoredKey key = each.key;
             const store::AccountName name{key.record.account, {}};
@@ -209,9 +214,12 @@ private:
         const std::string line = "line " + std::to_string(each.line) + ": ";
         const auto refusal = failed.failure.refusal;
         if (refusal == store::Refusal::account_not_found && !has_account) {
-            problems_.emplace_back(
-                each.line, line + "account " + account
-                               + " is neither in this file nor in Redis");
+            const char* const where = backup_.problem.empty()
+                                          ? "this file"
+                                          : "the lines that were read";
+            problems_.emplace_back(each.line, line + "account " + account
+                                                  + " is neither in " + where
+                                                  + " nor in Redis");
             return;
         }
         take(failed, each.line,
