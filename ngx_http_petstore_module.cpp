@@ -143,9 +143,9 @@ void leave_configuration(void*) noexcept
 // A module that nginx loads again keeps its indexes if nginx did not unload it
 // in between. This one stays (see `config`), and another module may have got
 // them meanwhile.
-ngx_int_t return_indexes(ngx_conf_t* cf) noexcept
+ngx_int_t return_indexes(ngx_cycle_t* cycle) noexcept
 {
-    auto* cleanup = ngx_pool_cleanup_add(cf->cycle->pool, 0);
+    auto* cleanup = ngx_pool_cleanup_add(cycle->pool, 0);
     if (cleanup == nullptr) {
         return NGX_ERROR;
     }
@@ -157,7 +157,7 @@ ngx_int_t return_indexes(ngx_conf_t* cf) noexcept
 ngx_int_t preconfiguration(ngx_conf_t* cf) noexcept
 {
     main_conf(cf).filters_before = FilterChains::current();
-    return return_indexes(cf) == NGX_OK ? add_variables(cf) : NGX_ERROR;
+    return return_indexes(cf->cycle) == NGX_OK ? add_variables(cf) : NGX_ERROR;
 }
 
 ngx_int_t check_and_install(ngx_conf_t* cf, MainConf& conf) noexcept
@@ -197,6 +197,17 @@ ngx_int_t postconfiguration(ngx_conf_t* cf) noexcept
     return result;
 }
 
+// For an accepted configuration, before nginx frees the former one.
+ngx_int_t start_configuration(ngx_cycle_t* cycle) noexcept
+{
+    // Without an http block there was no preconfiguration().
+    if (ngx_get_conf(cycle->conf_ctx, ngx_http_module) == nullptr
+        && return_indexes(cycle) != NGX_OK) {
+        return NGX_ERROR;
+    }
+    return log_start(cycle);
+}
+
 // nginx calls this in each process whose configuration has the module.
 ngx_int_t start_process(ngx_cycle_t* cycle) noexcept
 {
@@ -219,15 +230,15 @@ ngx_http_module_t context = {
 
 ngx_module_t ngx_http_petstore_module = {
     NGX_MODULE_V1,
-    &context,         // module context
-    commands,         // module directives
-    NGX_HTTP_MODULE,  // module type
-    nullptr,          // init master
-    log_start,        // init module
-    start_process,    // init process
-    nullptr,          // init thread
-    nullptr,          // exit thread
-    Worker::stop,     // exit process
-    nullptr,          // exit master
+    &context,             // module context
+    commands,             // module directives
+    NGX_HTTP_MODULE,      // module type
+    nullptr,              // init master
+    start_configuration,  // init module
+    start_process,        // init process
+    nullptr,              // init thread
+    nullptr,              // exit thread
+    Worker::stop,         // exit process
+    nullptr,              // exit master
     NGX_MODULE_V1_PADDING,
 };

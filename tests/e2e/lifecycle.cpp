@@ -362,7 +362,8 @@ TEST_CASE("lifecycle: a refused reload that is the first to load the module")
     // nginx gives the next module the indexes that this one had.
     const std::string other =
         "load_module /usr/lib/nginx/modules/ngx_http_image_filter_module.so;";
-    options.file = other + options.file;
+    const std::string without = options.file;
+    options.file = other + without;
     nginx.change(refusing(options));
     nginx.reload_and_settle();
     expect_not_modified(http, "/page");
@@ -373,6 +374,16 @@ TEST_CASE("lifecycle: a refused reload that is the first to load the module")
     nginx.change(refusing(options));
     nginx.reload_and_settle();
     expect_error(http.get("/v1/pets"), 401, "missing_api_key");
+
+    // A configuration that has the module, but no http block.
+    options.file = "load_module %MODULE%; daemon off; pid nginx.pid;"
+                   "error_log error.log info; worker_processes 1; events { }";
+    nginx.change(refusing(options));
+    nginx.reload_and_settle();
+    options.file = without;
+    nginx.change(refusing(options));
+    nginx.reload_and_settle();
+    expect_not_modified(http, "/page");
 }
 
 TEST_CASE("lifecycle: a failed reload adds nothing where the module is unused")
