@@ -430,6 +430,7 @@ TEST_CASE("nginx modules: the service answers as the page of a 416")
         }
         location /files/list/ {
             petstore_guard on;
+            recursive_error_pages on;
             alias %DIR%/;
             error_page 416 = /v1/pets;
         })";

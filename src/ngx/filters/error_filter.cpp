@@ -170,6 +170,7 @@ ngx_int_t send_header(ngx_http_request_t* r, RequestInfo& info,
     // for If-Match, or with the page for it.
     const bool answered = info.answered.status == r->headers_out.status
                           && info.answered.after_dropped == r->filter_finalize;
+    info.answered = {};
     if (!to_replace) {
         return answered || !belongs_to_service(r) || set_rate_headers(r, info)
                    ? next_header_filter(r)

@@ -25,7 +25,7 @@ ngx_int_t send_head(ngx_http_request_t* r, RequestInfo& info, bool deprecated,
                     ngx_int_t status, std::size_t size, bool& done) noexcept
 {
     done = true;
-    if (deprecated) {
+    if (deprecated && r == r->main) {
         info.deprecated_in = loc_conf(r);
     }
     if (!add_common_headers(r, info, deprecated)) {
@@ -78,7 +78,8 @@ ngx_int_t send_response(ngx_http_request_t* r, RequestInfo& info,
                         bool deprecated,
                         const service::Response& response) noexcept
 {
-    if (r->error_page || r->err_status != 0) {
+    // Only a filter that has dropped a response leaves its status.
+    if (r->error_page || r->err_status != 0 || r->headers_out.status != 0) {
         const bool is_error = response.status >= NGX_HTTP_BAD_REQUEST;
         forget_dropped_response(r, is_error ? response.status : r->err_status);
     }
