@@ -54,9 +54,11 @@ Consequence apply_decision(RequestTask& task, const ValidKey& key,
 
     if (decision.verdict == api::Verdict::admitted) {
         task.report().limit_status = api::LimitStatus::passed;
+        task.report().error_code = {};  // of a location before
         return Consequence::admit;
     }
     if (task.settings().limit_dry_run) {
+        task.report().error_code = {};
         task.report().limit_status = decision.verdict == api::Verdict::banned
                                          ? api::LimitStatus::banned_dry_run
                                          : api::LimitStatus::limited_dry_run;

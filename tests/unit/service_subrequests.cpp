@@ -442,6 +442,7 @@ TEST_CASE("an internal redirect starts a new report", "[service]")
     CHECK(main.state().deprecated);
     FakeClient redirected(worker, main, "/v1/pets", FakeClient::Part::redirect);
     redirected.start();
+    CHECK(main.state().error_code.empty());
     CHECK_FALSE(main.state().deprecated);
     CHECK(main.state().operation == api::Operation::list_pets);
     CHECK(main.state().limit_status == api::LimitStatus::passed);
