@@ -28,9 +28,7 @@ public:
           epoch_(required.epoch), account_(required.account),
           generation_(owner.accounts_link_.connection_generation(account_)),
           started_(required.now)
-    {
-        owner_.unknown_ += account_.empty() ? 1 : 0;
-    }
+    {}
 
     std::uint64_t number() const noexcept { return number_; }
     std::int64_t epoch() const noexcept { return epoch_; }
@@ -197,7 +195,9 @@ void KeyLoader::start(const api::Digest& digest, const Required& required,
                       Waiter<Ref<CachedKey>>& waiter)
 {
     const auto command = keys_.read(digest);
-    link_.send(command, loads_.start(digest, &waiter, *this, required));
+    Load& load = loads_.start(digest, &waiter, *this, required);
+    unknown_ += required.account.empty() ? 1 : 0;
+    link_.send(command, load);
 }
 
 // The account's record must be read after the required epoch was known and, so
