@@ -304,6 +304,7 @@ TEST_CASE("cluster command line: doctor examines all servers")
         CHECK(verdicts.at(name + (i < 3 ? "replicas" : "replication")) == "ok");
     }
     CHECK(verdicts.count("pets") == 0);
+    REQUIRE(ctl(redis.url(), {"key", "create"}).code == 0);
     redis.command({"MSET", "petstore:{petstore:pets}:count", "3000000000",
                    "petstore:{petstore:pets}:changes", "1",
                    "petstore:{petstore:pets}:segments",

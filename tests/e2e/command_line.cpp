@@ -283,7 +283,8 @@ TEST_CASE("command line: doctor reports what Redis forbids as unknown")
                       {"persistence", "unknown"},
                       {"durability", "unknown"},
                       {"maxmemory-policy", "unknown"},
-                      {"cluster", "ok"}});
+                      {"cluster", "ok"},
+                      {"worker checks", "warning"}});
 
     RedisServer silent({"rename-command CONFIG \"\"",
                         "rename-command INFO \"\"",
