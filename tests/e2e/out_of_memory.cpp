@@ -492,6 +492,11 @@ TEST_CASE("out of memory: a Redis that fails")
     import_pets(target.redis, 20);
     const auto page = is_body(200, imported_pets(1, 20));
     const auto unavailable = is_error(503, "service_unavailable");
+    // On a slow machine, the connection is idle by then, and the worker
+    // replaces it at no cost.
+    const auto either = [=](const Response& response) {
+        return page(response).empty() ? std::string() : unavailable(response);
+    };
     const auto send = [&] {
         const auto response = target.send({"GET", "/v1/pets"});
         target.next_fault = Fault::none;  // in case it was not used
@@ -499,7 +504,7 @@ TEST_CASE("out of memory: a Redis that fails")
     };
     fail_each_allocation(
         target, {{"closes", send, page,
-                  [&] { target.next_fault = Fault::close; }, unavailable},
+                  [&] { target.next_fault = Fault::close; }, either},
                  {"talks rubbish", send, page,
                   [&] { target.next_fault = Fault::garbage; }, unavailable},
                  {"is loading", send, page,
