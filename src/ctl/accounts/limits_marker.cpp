@@ -44,8 +44,8 @@ std::optional<LimitsMarker> LimitsMarker::parse(std::string_view text)
 
 LimitsMarker LimitsMarker::read(RedisSession& redis, const std::string& key)
 {
-    redis.send(redis::Command("GET").key(key));
-    const redis::Reply& reply = redis.receive_naming_key();
+    const redis::Reply& reply =
+        redis.call_naming_key(redis::Command("GET").key(key));
     if (reply.is(redis::Type::nil)) {
         return {};
     }

@@ -18,8 +18,8 @@ bool has_pets_of_format_1(RedisSession& redis, const store::Schema& schema)
     if (!exists(redis, schema.changes())) {
         return false;
     }
-    redis.send(redis::Command("GET").key(schema.pet_fence()));
-    const redis::Reply& fence = redis.receive_naming_key();
+    const redis::Reply& fence =
+        redis.call_naming_key(redis::Command("GET").key(schema.pet_fence()));
     return fence.text() != kPetFence;
 }
 
@@ -34,8 +34,8 @@ bool has_keys_of_format_1(RedisSession& redis, const store::Schema& schema)
 
 StoreFormat format_of(RedisSession& redis, const store::Schema& schema)
 {
-    redis.send(redis::Command("GET").key(schema.limits_fence()));
-    const redis::Reply& fence = redis.receive_naming_key();
+    const redis::Reply& fence =
+        redis.call_naming_key(redis::Command("GET").key(schema.limits_fence()));
     if (!fence.is(redis::Type::nil)) {
         // Format 1 had the marker here.
         return fence.text() == kFence              ? StoreFormat::two

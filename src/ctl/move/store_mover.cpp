@@ -107,8 +107,8 @@ bool StoreMover::begin()
 void StoreMover::check_pet_count(bool resumed)
 {
     const std::string name = schema_.pet_count();
-    source_.send(redis::Command("GET").key(name));
-    const redis::Reply& reply = source_.receive_naming_key();
+    const redis::Reply& reply =
+        source_.call_naming_key(redis::Command("GET").key(name));
     std::string_view pets = reply.text();
     constexpr std::string_view kFrozen = "elsewhere ";
     if (begins_with(pets, kFrozen)) {

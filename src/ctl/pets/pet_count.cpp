@@ -5,26 +5,15 @@
 
 namespace petstore::ctl {
 
-namespace {
-
-const redis::Reply& call_naming_key(RedisSession& redis,
-                                    const redis::Command& command)
-{
-    redis.send(command);
-    return redis.receive_naming_key();
-}
-
-}  // namespace
-
 // The first pet is read before the counters, so a pet without a count means
 // damage, not a pet created in between.
 store::Position count_pets(RedisSession& redis, const store::Schema& schema)
 {
     const store::PetCommands commands(schema);
     const bool has_pets =
-        !call_naming_key(redis, commands.get(1)).is(redis::Type::nil);
+        !redis.call_naming_key(commands.get(1)).is(redis::Type::nil);
     // For its type, which MGET ignores.
-    call_naming_key(redis, commands.count());
+    redis.call_naming_key(commands.count());
     const redis::Reply& numbers = redis.call(commands.version());
     const auto version = numbers.size() == 2
                              ? store::Version::parse(numbers[0], numbers[1])

@@ -58,6 +58,13 @@ public:
         return receive();
     }
 
+    // The same, but the error for a key of another type names the key.
+    const redis::Reply& call_naming_key(const redis::Command& command)
+    {
+        send(command);
+        return receive_naming_key();
+    }
+
     // Like call(), but sends a script's text if Redis does not know its digest,
     // and the error for a key of another type names the script's first key.
     const redis::Reply& run(redis::Command command);

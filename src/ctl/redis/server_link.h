@@ -15,9 +15,9 @@ namespace petstore::ctl {
 // replies arrive at least every kReplyTimeout.
 //
 // A gateway may forget a connection while it is idle, and Redis closes it after
-// its "timeout". So if no reply is due and
-// nothing was written for kTrusted, a PING precedes the next command. If it
-// gets no reply, the command goes over another connection to the same data.
+// its "timeout". So if no reply is due and nothing was written for kTrusted, a
+// PING precedes the next command. If it gets no reply, the command goes over
+// another connection to the same data.
 class ServerLink final : public redis::Link, private Pump::Member {
 public:
     static constexpr std::chrono::seconds kTrusted{2};

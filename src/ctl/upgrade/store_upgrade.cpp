@@ -153,8 +153,8 @@ void StoreUpgrade::check_rights()
 void StoreUpgrade::check_catalogue()
 {
     const std::string name = schema_.pet_fence();
-    main_.send(redis::Command("GET").key(name));
-    const redis::Reply& reply = main_.receive_naming_key();
+    const redis::Reply& reply =
+        main_.call_naming_key(redis::Command("GET").key(name));
     const std::string_view last = reply.text();
     const bool digits =
         last.find_first_not_of("0123456789") == std::string_view::npos;
