@@ -1,7 +1,5 @@
 #include "slot.h"
 
-#include <algorithm>
-
 namespace petstore::metrics {
 
 namespace {
@@ -15,6 +13,18 @@ constexpr std::array<std::string_view, api::kLimitStatuses> kVerdicts = {
     "passed",      "limited",         "banned",        "denied",
     "unavailable", "limited_dry_run", "banned_dry_run"};
 static_assert(!kVerdicts.back().empty());
+
+// By status, up to the last of kStatuses.
+constexpr auto kStatusIndexes = [] {
+    std::array<std::uint8_t, kStatuses.back() + 1> indexes{};
+    for (auto& index : indexes) {
+        index = kStatuses.size();
+    }
+    for (std::size_t i = 0; i < kStatuses.size(); ++i) {
+        indexes[kStatuses[i]] = static_cast<std::uint8_t>(i);
+    }
+    return indexes;
+}();
 
 constexpr std::array<std::string_view, index_of(FailureCause::count)>
     kFailureCauses = {"resolve", "connect", "tls",      "login", "replica",
@@ -39,11 +49,8 @@ std::string_view to_string(FailureCause cause) noexcept
 
 std::size_t status_index(std::uint32_t status) noexcept
 {
-    const auto* const found =
-        std::lower_bound(kStatuses.begin(), kStatuses.end(), status);
-    return found != kStatuses.end() && *found == status
-               ? static_cast<std::size_t>(found - kStatuses.begin())
-               : kStatuses.size();
+    return status < kStatusIndexes.size() ? kStatusIndexes[status]
+                                          : kStatuses.size();
 }
 
 }  // namespace petstore::metrics
