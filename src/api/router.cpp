@@ -1,16 +1,30 @@
 #include "router.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <iterator>
 
 namespace petstore::api {
 namespace {
 
-// The star of a path stands for an id. GET includes HEAD.
+// The star of a pattern stands for an id.
+struct Pattern {
+    constexpr explicit Pattern(std::string_view text)
+        : has_id(text.find('*') != std::string_view::npos),
+          before(text.substr(0, text.find('*'))),
+          after(has_id ? text.substr(before.size() + 1) : std::string_view())
+    {}
+
+    bool has_id;
+    std::string_view before;
+    std::string_view after;
+};
+
+// GET includes HEAD.
 struct OperationRow {
     std::string_view name;
     Method method;
-    std::string_view path;   // empty: that of a directive
+    Pattern path;            // empty: that of a directive
     std::string_view allow;  // the same in all rows of a path
 };
 
@@ -25,29 +39,29 @@ constexpr std::string_view kPutDelete = "PUT, DELETE, OPTIONS";
 
 // By Operation.
 constexpr OperationRow kOperations[] = {
-    {"-", Method::other, "", ""},
-    {"getPet", Method::get, "/pets/*", kGet},
-    {"listPets", Method::get, "/pets", kGetPost},
-    {"createPet", Method::post, "/pets", kGetPost},
-    {"listAccounts", Method::get, "/accounts", kGetPost},
-    {"createAccount", Method::post, "/accounts", kGetPost},
-    {"getAccount", Method::get, "/accounts/*", kGetPatchDelete},
-    {"updateAccount", Method::patch, "/accounts/*", kGetPatchDelete},
-    {"deleteAccount", Method::del, "/accounts/*", kGetPatchDelete},
-    {"unbanAccount", Method::post, "/accounts/*/unban", kPost},
-    {"resetAccount", Method::post, "/accounts/*/reset", kPost},
-    {"getAccountUsage", Method::get, "/accounts/*/usage", kGet},
-    {"listUsage", Method::get, "/usage", kGet},
-    {"listKeys", Method::get, "/keys", kGetPost},
-    {"createKey", Method::post, "/keys", kGetPost},
-    {"getKey", Method::get, "/keys/*", kGetPatchDelete},
-    {"updateKey", Method::patch, "/keys/*", kGetPatchDelete},
-    {"deleteKey", Method::del, "/keys/*", kGetPatchDelete},
-    {"rotateKey", Method::post, "/keys/*/rotate", kPost},
-    {"listPlans", Method::get, "/plans", kGet},
-    {"putPlan", Method::put, "/plans/*", kPutDelete},
-    {"deletePlan", Method::del, "/plans/*", kPutDelete},
-    {"getUsage", Method::get, "", kGet},
+    {"-", Method::other, Pattern(""), ""},
+    {"getPet", Method::get, Pattern("/pets/*"), kGet},
+    {"listPets", Method::get, Pattern("/pets"), kGetPost},
+    {"createPet", Method::post, Pattern("/pets"), kGetPost},
+    {"listAccounts", Method::get, Pattern("/accounts"), kGetPost},
+    {"createAccount", Method::post, Pattern("/accounts"), kGetPost},
+    {"getAccount", Method::get, Pattern("/accounts/*"), kGetPatchDelete},
+    {"updateAccount", Method::patch, Pattern("/accounts/*"), kGetPatchDelete},
+    {"deleteAccount", Method::del, Pattern("/accounts/*"), kGetPatchDelete},
+    {"unbanAccount", Method::post, Pattern("/accounts/*/unban"), kPost},
+    {"resetAccount", Method::post, Pattern("/accounts/*/reset"), kPost},
+    {"getAccountUsage", Method::get, Pattern("/accounts/*/usage"), kGet},
+    {"listUsage", Method::get, Pattern("/usage"), kGet},
+    {"listKeys", Method::get, Pattern("/keys"), kGetPost},
+    {"createKey", Method::post, Pattern("/keys"), kGetPost},
+    {"getKey", Method::get, Pattern("/keys/*"), kGetPatchDelete},
+    {"updateKey", Method::patch, Pattern("/keys/*"), kGetPatchDelete},
+    {"deleteKey", Method::del, Pattern("/keys/*"), kGetPatchDelete},
+    {"rotateKey", Method::post, Pattern("/keys/*/rotate"), kPost},
+    {"listPlans", Method::get, Pattern("/plans"), kGet},
+    {"putPlan", Method::put, Pattern("/plans/*"), kPutDelete},
+    {"deletePlan", Method::del, Pattern("/plans/*"), kPutDelete},
+    {"getUsage", Method::get, Pattern(""), kGet},
 };
 
 constexpr std::size_t index_of(Operation operation) noexcept
@@ -57,28 +71,37 @@ constexpr std::size_t index_of(Operation operation) noexcept
 
 static_assert(std::size(kOperations) == index_of(Op::get_usage) + 1);
 
+bool starts_with(std::string_view text, std::string_view prefix) noexcept
+{
+    return text.size() >= prefix.size()
+           && std::char_traits<char>::compare(text.data(), prefix.data(),
+                                              prefix.size())
+                  == 0;
+}
+
 // An id is one part of a path.
-bool matches(std::string_view path, std::string_view pattern,
+bool matches(std::string_view path, const Pattern& pattern,
              std::string_view& id) noexcept
 {
     id = {};
-    const std::size_t star = pattern.find('*');
-    if (star == std::string_view::npos) {
-        return path == pattern;
+    if (!pattern.has_id) {
+        return path == pattern.before;
     }
-    if (path.substr(0, star) != pattern.substr(0, star)) {
+    if (!starts_with(path, pattern.before)) {
         return false;
     }
-    path.remove_prefix(star);
-    id = path.substr(0, path.find('/'));
-    return !id.empty() && path.substr(id.size()) == pattern.substr(star + 1);
+    path.remove_prefix(pattern.before.size());
+    const std::size_t length = std::min(path.find('/'), path.size());
+    id = {path.data(), length};
+    path.remove_prefix(length);
+    return length != 0 && path == pattern.after;
 }
 
 // Among the operations from `first` to `last`.
 Route find_route(Operation first, Operation last, Method method,
                  std::string_view path, std::string_view base_path) noexcept
 {
-    if (path.substr(0, base_path.size()) != base_path) {
+    if (!starts_with(path, base_path)) {
         return {};
     }
     path.remove_prefix(base_path.size());
