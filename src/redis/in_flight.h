@@ -43,25 +43,31 @@ public:
     template <typename... Args>
     T& start(Args&&... args)
     {
-        Nodes started;
         if (spare_.empty()) {
-            started.emplace_back();
-        } else {
-            started.splice(started.begin(), spare_, spare_.begin());
+            spare_.emplace_front();
         }
-        T& item = started.front().emplace(std::forward<Args>(args)...);
-        item.Item::self_ = started.begin();
-        items_.splice(items_.end(), started);
-        return item;
+        const auto node = spare_.begin();
+        items_.splice(items_.end(), spare_, node);
+        try {
+            T& item = node->emplace(std::forward<Args>(args)...);
+            item.Item::self_ = node;
+            return item;
+        } catch (...) {
+            items_.erase(node);
+            throw;
+        }
     }
 
     // Destroys the item.
     void end(T& item) noexcept
     {
-        Nodes ended = take(item);
-        ended.front().reset();
+        const auto node = item.Item::self_;
+        ending_.splice(ending_.end(), items_, node);
+        node->reset();
         if (spare_.size() < kSpare) {
-            spare_.splice(spare_.begin(), ended);
+            spare_.splice(spare_.begin(), ending_, node);
+        } else {
+            ending_.erase(node);
         }
     }
 
@@ -87,7 +93,8 @@ private:
     static constexpr std::size_t kSpare = 64;
 #endif
 
-    Nodes spare_;  // without an item
+    Nodes spare_;   // without an item
+    Nodes ending_;  // whose destructor runs
     Nodes items_;
 };
 
