@@ -1,5 +1,6 @@
 // docs/http.md, "Headers of every response": nginx's own and third-party
 // modules see and replace the service's headers as they do any handler's.
+#include <filesystem>
 #include <sys/stat.h>
 
 #include "support/limits.h"
@@ -580,4 +581,46 @@ TEST_CASE("nginx modules: an error page of the API repeats no challenge")
     const auto response = store.http.get("/again/v1/pets", kWithoutKey);
     expect_error(response, 401, "missing_api_key");
     CHECK(response.all("www-authenticate") == Values{kNoKey});
+}
+
+// nginx runs them again for a request in no location, unless the rewrite
+// module's handler is the first of its phase.
+TEST_CASE("nginx modules: the rewrite rules of another server run once")
+{
+    NginxOptions options;
+    options.servers = R"(
+        server {
+            listen %ADDRESS%:%PORT%;
+            server_name whole;
+            set $times "${times}a";
+            rewrite ^/(.*)$ /site/$1;
+            root %DIR%;
+            add_header X-Times $times;
+        }
+        server {
+            listen %ADDRESS%:%PORT%;
+            server_name parts;
+            rewrite ^(.*)$ /site$1;
+            root %DIR%;
+            location /never/ { }
+            location @page { return 200 "named"; }
+            error_page 404 = @page;
+        })";
+    SECTION("alone") {}
+    SECTION("beside Lua, whose handler goes to the end of the phase")
+    {
+        options.env = with_lua().env;
+        options.main = kLua;
+        options.http = "rewrite_by_lua_block { ngx.ctx.a = 1 }";
+    }
+    Store store(options);
+    std::filesystem::create_directory(store.nginx.path("site"));
+    write_file(store.nginx.path("site/page"), "page");
+    for (int i = 0; i < 2; ++i) {
+        const auto whole = store.http.get("/page", {{"Host", "whole"}});
+        CHECK(whole.body == "page");
+        CHECK(whole.header("x-times") == "a");
+        CHECK(store.http.get("/page", {{"Host", "parts"}}).body == "page");
+        CHECK(store.http.get("/none", {{"Host", "parts"}}).body == "named");
+    }
 }

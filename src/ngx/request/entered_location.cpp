@@ -1,5 +1,7 @@
 #include "entered_location.h"
 
+#include <algorithm>
+
 #include "../hooks.h"
 #include "../module.h"
 #include "../nginx/bodies.h"
@@ -56,11 +58,8 @@ ngx_int_t hide_from_page(ngx_http_request_t* r, RequestInfo& info) noexcept
     });
 }
 
-ngx_int_t rewrite_handler(ngx_http_request_t* r) noexcept
+ngx_int_t enter_location(ngx_http_request_t* r) noexcept
 {
-    if (r != r->main) {
-        return NGX_DECLINED;
-    }
     const bool here = is_in_service(r);
     RequestInfo* info = request_info(r, here);
     if (info == nullptr) {
@@ -94,6 +93,40 @@ ngx_int_t rewrite_handler(ngx_http_request_t* r) noexcept
         return NGX_HTTP_REQUEST_ENTITY_TOO_LARGE;
     }
     return here ? NGX_DECLINED : hide_from_page(r, *info);
+}
+
+// The handler of the rewrite module; the same in each configuration.
+ngx_http_handler_pt rewrite_module_handler = nullptr;
+
+ngx_int_t rewrite_handler(ngx_http_request_t* r) noexcept
+{
+    const ngx_int_t result = r == r->main ? enter_location(r) : NGX_DECLINED;
+    return result == NGX_DECLINED && rewrite_module_handler != nullptr
+               ? rewrite_module_handler(r)
+               : result;
+}
+
+// For a request in no location, the rewrite module's handler would run the
+// server's directives once more if another one stood before it: see
+// ngx_http_rewrite_handler() and location_rewrite_index. So ours takes its
+// place, and calls it.
+ngx_int_t add_rewrite_handler(ngx_conf_t* cf) noexcept
+{
+    const auto& core = *static_cast<ngx_http_core_main_conf_t*>(
+        ngx_http_conf_get_module_main_conf(cf, ngx_http_core_module));
+    const auto& server = core.phases[NGX_HTTP_SERVER_REWRITE_PHASE].handlers;
+    const auto& location = core.phases[NGX_HTTP_REWRITE_PHASE].handlers;
+    auto* first = static_cast<ngx_http_handler_pt*>(location.elts);
+    auto* last = first + location.nelts;
+    const auto* of_server = static_cast<ngx_http_handler_pt*>(server.elts);
+    auto* found =
+        std::find_first_of(first, last, of_server, of_server + server.nelts);
+    if (found == last) {  // nginx was built without it
+        return add_phase_handler(cf, NGX_HTTP_REWRITE_PHASE, rewrite_handler);
+    }
+    rewrite_module_handler = *found;
+    *found = rewrite_handler;
+    return NGX_OK;
 }
 
 // The location whose error page this may be; nullptr if there is none.
@@ -134,13 +167,9 @@ bool belongs_to_service(ngx_http_request_t* r) noexcept
 
 ngx_int_t track_entered_locations(ngx_conf_t* cf) noexcept
 {
-    const bool added =
-        add_phase_handler(cf, NGX_HTTP_SERVER_REWRITE_PHASE,
-                          server_rewrite_handler)
-            == NGX_OK
-        && add_phase_handler(cf, NGX_HTTP_REWRITE_PHASE, rewrite_handler)
-               == NGX_OK;
-    return added ? NGX_OK : NGX_ERROR;
+    return add_rewrite_handler(cf) == NGX_OK ? add_phase_handler(
+               cf, NGX_HTTP_SERVER_REWRITE_PHASE, server_rewrite_handler)
+                                             : NGX_ERROR;
 }
 
 const LocConf& governing_conf(ngx_http_request_t* r) noexcept
