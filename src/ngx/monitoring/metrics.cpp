@@ -43,24 +43,6 @@ std::uint64_t microseconds_of(const ngx_http_request_t* r) noexcept
     return passed > 0 ? static_cast<std::uint64_t>(passed) * 1000 : 0;
 }
 
-// The guarded location that the request was to; nullptr if there is none. nginx
-// may have refused it there before the guard saw it, as limit_req does.
-const LocConf* guarded_conf(ngx_http_request_t* r,
-                            const RequestInfo& info) noexcept
-{
-    if (info.guard.first != nullptr
-        || info.service.operation != api::Operation::none) {
-        return info.guard.first;
-    }
-    const LocConf* conf = info.entered.first;
-    if (conf == nullptr && !r->internal) {
-        conf = loc_conf(r);  // refused when nginx had chosen the location
-    }
-    const bool guards = conf != nullptr && conf->guard && !conf->serves
-                        && conf->own_handler == nullptr;
-    return guards && info.preflight_methods.empty() ? conf : nullptr;
-}
-
 metrics::RequestKind kind_of(const ngx_http_request_t* r,
                              const RequestInfo& info, bool guarded) noexcept
 {

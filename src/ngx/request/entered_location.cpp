@@ -14,6 +14,16 @@ namespace petstore::ngx {
 
 namespace {
 
+// Call when a `rewrite` may have left the location before it handled the
+// request.
+void leave(EnteredLocation& entered) noexcept
+{
+    if (entered.first == entered.conf) {
+        entered.first = entered.handled_in;
+    }
+    entered.conf = entered.handled_in;
+}
+
 // Call when nginx has redirected the request. If the URI has changed more than
 // once since the entry, a `rewrite` had already left the location.
 void note_redirect(const ngx_http_request_t* r,
@@ -26,7 +36,7 @@ void note_redirect(const ngx_http_request_t* r,
     if (r->uri_changes + ngx_uint_t{1} == entered.uri_changes) {
         entered.redirected = true;
     } else {
-        entered.conf = entered.handled_in;
+        leave(entered);
     }
 }
 
@@ -76,11 +86,11 @@ ngx_int_t enter_location(ngx_http_request_t* r) noexcept
         left = entered.redirected ? nullptr : entered.conf;
         note_redirect(r, entered);
     } else if (!entered.redirected) {
-        entered.conf = entered.handled_in;  // a `rewrite` may have left it
+        leave(entered);
     }
     if (here) {
         entered.conf = loc_conf(r);
-        if (!r->internal) {
+        if (entered.first == nullptr) {
             entered.first = entered.conf;
         }
         entered.uri_changes = r->uri_changes;
@@ -176,6 +186,22 @@ const LocConf& governing_conf(ngx_http_request_t* r) noexcept
 {
     const LocConf* entered = is_in_service(r) ? nullptr : entered_conf(r);
     return entered != nullptr ? *entered : *loc_conf(r);
+}
+
+const LocConf* guarded_conf(ngx_http_request_t* r,
+                            const RequestInfo& info) noexcept
+{
+    if (info.guard.first != nullptr
+        || info.service.operation != api::Operation::none) {
+        return info.guard.first;
+    }
+    const LocConf* conf = info.entered.first;
+    if (conf == nullptr && !r->internal) {
+        conf = loc_conf(r);  // refused when nginx had chosen the location
+    }
+    const bool guards = conf != nullptr && conf->guard && !conf->serves
+                        && conf->own_handler == nullptr;
+    return guards && info.preflight_methods.empty() ? conf : nullptr;
 }
 
 bool exceeds_lifted_limit(ngx_http_request_t* r, RequestInfo& info,

@@ -15,7 +15,7 @@ struct EnteredLocation {
     // nullptr if there was none, a `rewrite` has left it, or nginx refused the
     // length of the body, which it checks before all phases.
     const LocConf* conf = nullptr;
-    // The same before any internal redirect.
+    // The first of these.
     const LocConf* first = nullptr;
     ngx_uint_t uri_changes = 0;  // r->uri_changes on entry
     bool redirected = false;     // by nginx from `conf`, to an error page
@@ -45,6 +45,12 @@ bool belongs_to_service(ngx_http_request_t* r) noexcept;
 // service, else those of the entered location whose error page this is, else
 // those of the current location again.
 const LocConf& governing_conf(ngx_http_request_t* r) noexcept;
+
+// The guarded location that the client's request was to; nullptr if there is
+// none. nginx may have refused it there before the guard saw it, as limit_req
+// does.
+const LocConf* guarded_conf(ngx_http_request_t* r,
+                            const RequestInfo& info) noexcept;
 
 // Whether the request's Content-Length exceeds the client_max_body_size that
 // the API has lifted in its location, that of `conf`. If so, logs that and

@@ -11,7 +11,7 @@ namespace {
 
 // What the variables of a request are read from.
 struct VariableSource {
-    ngx_pool_t* pool;
+    ngx_http_request_t* request;
     const RequestInfo& info;
     const service::RequestState& state;
     const store::CachedKey* key;  // nullptr without a valid one
@@ -74,14 +74,14 @@ const Variable own_variables[] = {
      }},
     {ngx_string("petstore_limit_remaining"),
      [](const VariableSource& from) {
-         return from.state.rate
-                    ? formatted(from.pool, "%L", from.state.rate->remaining)
-                    : std::string_view();
+         return from.state.rate ? formatted(from.request->pool, "%L",
+                                            from.state.rate->remaining)
+                                : std::string_view();
      }},
     {ngx_string("petstore_cost"),
      [](const VariableSource& from) {
          return from.state.cost != 0
-                    ? formatted(from.pool, "%L", from.state.cost)
+                    ? formatted(from.request->pool, "%L", from.state.cost)
                     : std::string_view();
      }},
     {ngx_string("petstore_error_code"),
@@ -91,15 +91,14 @@ const Variable own_variables[] = {
      [](const VariableSource& from) {
          const auto& time = from.state.redis_time;
          return time.started
-                    ? formatted(from.pool, "%L.%03M",
+                    ? formatted(from.request->pool, "%L.%03M",
                                 static_cast<std::int64_t>(time.passed / 1000),
                                 static_cast<ngx_msec_t>(time.passed % 1000))
                     : std::string_view();
      }},
-    // That of the first guarded location.
     {ngx_string("petstore_route"),
      [](const VariableSource& from) {
-         const LocConf* conf = from.info.guard.first;
+         const LocConf* conf = guarded_conf(from.request, from.info);
          return conf != nullptr ? ngx_base::view(conf->route)
                                 : std::string_view();
      }},
@@ -113,7 +112,7 @@ ngx_int_t get_variable(ngx_http_request_t* r, ngx_http_variable_value_t* value,
     if (const RequestInfo* info = request_info(r, false)) {
         const service::RequestState& state = info->service;
         text = reinterpret_cast<const Variable*>(data)->get(
-            {r->pool, *info, state, state.key.valid.get()});
+            {r, *info, state, state.key.valid.get()});
     }
     value->valid = text.empty() ? 0 : 1;
     value->not_found = text.empty() ? 1 : 0;
