@@ -1,5 +1,7 @@
 // The module's entry points: its directives and the hooks that nginx calls.
 // src/ngx implements them.
+#include <dlfcn.h>
+
 #include "src/ngx/config/config.h"
 #include "src/ngx/hooks.h"
 #include "src/ngx/module.h"
@@ -181,6 +183,18 @@ ngx_int_t check_and_install(ngx_conf_t* cf, MainConf& conf) noexcept
     return conf.has_guard ? install_guard(cf) : NGX_OK;
 }
 
+// nginx unloads a module that a refused configuration was the first to load, but
+// leaves its filters in the chains that new workers run. A library that did not
+// come so far can be unloaded, and then replaced by another file. One that is
+// part of nginx's executable is not found, and stays anyway.
+void stay_loaded() noexcept
+{
+    Dl_info library;
+    if (dladdr(&ngx_http_petstore_module, &library) != 0) {
+        dlopen(library.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
+    }
+}
+
 // Installs the filters even if this configuration does not use them: if it is
 // refused later, new workers of the old one run with these chains (see
 // FilterChains). If it is refused here, the modules after this one have not
@@ -188,6 +202,7 @@ ngx_int_t check_and_install(ngx_conf_t* cf, MainConf& conf) noexcept
 ngx_int_t postconfiguration(ngx_conf_t* cf) noexcept
 {
     MainConf& conf = main_conf(cf);
+    stay_loaded();
     install_cors_filter();
     install_error_filter();
     const ngx_int_t result = check_and_install(cf, conf);

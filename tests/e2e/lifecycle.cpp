@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <csignal>
+#include <filesystem>
 #include <thread>
 
 #include "support/old_clients.h"
@@ -384,6 +385,35 @@ TEST_CASE("lifecycle: a refused reload that is the first to load the module")
     nginx.change(refusing(options));
     nginx.reload_and_settle();
     expect_not_modified(http, "/page");
+}
+
+TEST_CASE("lifecycle: a module file that nginx has refused can be replaced")
+{
+    NginxOptions options;
+    options.file = kWithoutStore;
+    replace_all(options.file, "load_module %MODULE%;", "");
+    NginxServer nginx(refusing(options));
+
+    const std::string file = nginx.path("module.so");
+    auto for_another_nginx = read_file(module_file());
+    REQUIRE(contains(for_another_nginx, "8,4,8,"));  // NGX_MODULE_SIGNATURE
+    replace_all(for_another_nginx, "8,4,8,", "9,4,8,");
+    write_file(file, for_another_nginx);
+    const RedisServer redis;
+    auto refused = one_worker("petstore_redis " + redis.url() + ";",
+                              "location /v1/ { petstore; }");
+    replace_all(refused, "%MODULE%", file);
+    options.file = refused;
+    replace_worker_after(nginx, options);
+    CHECK(contains(nginx.error_log(), "is not binary compatible"));
+
+    if (sanitized()) {
+        return;  // that build is linked so that it stays
+    }
+    std::filesystem::remove(file);
+    std::filesystem::copy_file(module_file(), file);
+    nginx.reload_and_settle();
+    expect_error(Http(nginx.url()).get("/v1/pets"), 401, "missing_api_key");
 }
 
 TEST_CASE("lifecycle: a failed reload adds nothing where the module is unused")
