@@ -167,6 +167,7 @@ ngx_int_t check_and_install(ngx_conf_t* cf, MainConf& conf) noexcept
     if (!check_tls_levels(cf, conf)) {
         return NGX_ERROR;
     }
+    check_open_locations(cf, conf);
     if (!conf.has_effect()) {
         return NGX_OK;
     }

@@ -17,6 +17,7 @@ bool check_tls_levels(ngx_conf_t* cf, MainConf& main) noexcept;
 
 // Warns about settings that are valid but probably unintended.
 void check_locations(ngx_conf_t* cf, const MainConf& main) noexcept;
+void check_open_locations(ngx_conf_t* cf, const MainConf& main) noexcept;
 
 // Builds the OpenAPI documents of the locations that serve an API: a document
 // also describes another location. False, which is logged, if there is not

@@ -134,6 +134,15 @@ char* set_allow_plans(ngx_conf_t* cf, LocConf& loc)
     return kConfOk;
 }
 
+const char* directive_of_admission(const LocConf& conf) noexcept
+{
+    return conf.allow_plans != nullptr   ? "petstore_allow_plans"
+           : conf.scope.data != nullptr  ? "petstore_scope"
+           : conf.cost != NGX_CONF_UNSET ? "petstore_cost"
+           : conf.route.data != nullptr  ? "petstore_route"
+                                         : nullptr;
+}
+
 void merge_access(const LocConf& prev, LocConf& conf, MainConf& main)
 {
     ngx_conf_merge_str_value(conf.route, prev.route, "");

@@ -274,11 +274,15 @@ bool uses_redis(ngx_conf_t* cf, const LocConf& prev, const LocConf& conf)
 }
 
 // Adds a merged location to the lists that need it, and chooses the phase of
-// its admission.
+// its admission. `admission`: see directive_of_admission().
 void register_location(ngx_conf_t* cf, const LocConf& prev, LocConf& conf,
-                       MainConf& main)
+                       MainConf& main, const char* admission)
 {
     const bool admits = needs_admission(conf);
+    if (admission != nullptr && !admits && !is_server_level(cf)
+        && core_loc_conf(cf).locations == nullptr) {
+        main.open.push_back({&core_loc_conf(cf), admission});
+    }
     UsedLocation location = {conf.position, &core_loc_conf(cf), &conf,
                              server_of(cf)};
     note_error_pages(cf, main);
@@ -349,6 +353,7 @@ char* merge_loc_conf(ngx_conf_t* cf, void* parent, void* child) noexcept
         const auto& prev = *static_cast<LocConf*>(parent);
         auto& conf = *static_cast<LocConf*>(child);
         auto& main = main_conf(cf);
+        const char* admission = directive_of_admission(conf);
         if (!merge_handling(cf, prev, conf)) {
             return kConfError;
         }
@@ -361,7 +366,7 @@ char* merge_loc_conf(ngx_conf_t* cf, void* parent, void* child) noexcept
         merge_limits(prev, conf, main);
         merge_cors(cf, prev, conf);
         merge_access(prev, conf, main);
-        register_location(cf, prev, conf, main);
+        register_location(cf, prev, conf, main, admission);
         if (conf.serves || conf.own_handler == admin_handler) {
             main.documented.push_back({&conf, server_of(cf)});
             take_over_body_limit(cf, prev, conf);

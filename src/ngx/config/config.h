@@ -74,6 +74,12 @@ struct UsedLocation {
     const ngx_http_core_srv_conf_t* server = nullptr;
 };
 
+// A location without admission, and without locations that may have one.
+struct OpenLocation {
+    const ngx_http_core_loc_conf_t* core;
+    const char* directive;  // that only an admission follows
+};
+
 // A location that serves an OpenAPI document, or an `if` or limit_except there.
 struct DocumentedLocation {
     LocConf* conf;
@@ -132,6 +138,7 @@ struct MainConf : MainConfBase {
     std::vector<UsedLocation> admin_locations;  // petstore_admin
     std::vector<UsedLocation> guarded;          // these and others with a guard
     std::vector<UsedLocation> statuses;         // petstore_status
+    std::vector<OpenLocation> open;
     std::deque<CorsPolicy> cors;
     std::vector<std::string> routes;  // the names of petstore_route
     std::vector<DocumentedLocation> documented;

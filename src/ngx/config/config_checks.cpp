@@ -239,6 +239,16 @@ void report_zone(ngx_conf_t* cf, const ngx_str_t& zone, const ngx_str_t& key)
 
 }  // namespace
 
+void check_open_locations(ngx_conf_t* cf, const MainConf& main) noexcept
+{
+    for (const auto& location : main.open) {
+        ngx_log_error(
+            NGX_LOG_WARN, cf->log, 0,
+            "\"%s\" has no effect: location \"%V\" has no \"petstore_guard on\" and needs no API key",
+            location.directive, &location.core->name);
+    }
+}
+
 void check_locations(ngx_conf_t* cf, const MainConf& main) noexcept
 {
     ngx_base::guarded(cf->log, 0, [&] {

@@ -10,6 +10,9 @@
 // requests use of them. Unless noexcept, they throw std::bad_alloc.
 namespace petstore::ngx {
 
+// The directive of this level that only an admission follows; nullptr if there
+// is none. Call before merging.
+const char* directive_of_admission(const LocConf& conf) noexcept;
 void merge_access(const LocConf& prev, LocConf& conf, MainConf& main);
 void merge_limits(const LocConf& prev, LocConf& conf, MainConf& main) noexcept;
 void merge_redis(const LocConf& prev, LocConf& conf);
