@@ -71,6 +71,11 @@ TEST_CASE("configuration: a return before the key is checked is warned of")
         in_location(
             "if ($arg_a) { set $b 1; } set $c x$arg_c; rewrite ^/v1/a(.*)$ /v1/pets$1; return 404;")
         == Lines{returns("/v1/", "petstore")});
+    for (const std::string flag : {"last", "redirect", "permanent"}) {
+        CHECK(
+            in_location("rewrite ^/v1/a/(.*)$ /v1/$1 " + flag + "; return 404;")
+            == Lines{returns("/v1/", "petstore")});
+    }
     CHECK(
         in_location("rewrite ^/v1/a/(.*)$ /v1/$1 break; return 404;").empty());
     CHECK(in_server("location /a/ { petstore_guard on; return 200 x; }")
@@ -131,6 +136,39 @@ TEST_CASE("configuration: a return before the key is checked is warned of")
     }
     CHECK(in_location("location /v1/a/ { petstore_guard off; return 200 x; }")
               .empty());
+}
+
+TEST_CASE("configuration: what only a guard follows is warned of without one")
+{
+    for (const auto& [directive, argument] :
+         {std::pair("petstore_allow_plans", "pro"),
+          std::pair("petstore_scope", "reports:read"),
+          std::pair("petstore_cost", "10"),
+          std::pair("petstore_route", "reports")}) {
+        const auto line = std::string(directive) + " " + argument + ";";
+        const Lines warning{
+            "\"" + std::string(directive)
+            + "\" has no effect: location \"/a/\" has no \"petstore_guard on\" and needs no API key"};
+        INFO(line);
+        CHECK(in_server("location /a/ { " + line + " }") == warning);
+        CHECK(in_server("petstore_guard on; location /a/ { petstore_guard off; "
+                        + line + " }")
+              == warning);
+        NginxOptions alone;
+        alone.file = "load_module %MODULE%; events { } http { server { listen "
+                     "127.0.0.1:1; location /a/ { "
+                     + line + " } } }";
+        CHECK(warnings_of(alone) == warning);
+        for (const std::string& fine :
+             {"petstore_guard on; location /a/ { " + line + " }",
+              "location /a/ { petstore_guard on; " + line + " }", line,
+              "location /a/ { " + line
+                  + " location /a/b { petstore_guard on; } }",
+              "location /a/ { petstore_usage; " + line + " }"}) {
+            INFO(fine);
+            CHECK(in_server(fine).empty());
+        }
+    }
 }
 
 TEST_CASE("configuration: auth_basic beside an API key is warned of")

@@ -173,6 +173,16 @@ bool returns_always(const ngx_conf_t* cf,
         }
         return word;
     };
+#if (NGX_PCRE)
+    const auto breaks = [&](std::size_t place) {
+        ngx_http_script_regex_code_t code = {};
+        if (place + sizeof(code) <= size) {
+            std::memcpy(&code, static_cast<const u_char*>(script->elts) + place,
+                        sizeof(code));
+        }
+        return code.break_cycle != 0;
+    };
+#endif
     std::size_t at = 0;
     while (at + sizeof(std::uintptr_t) <= size) {
         const std::uintptr_t word = word_at(at);
@@ -183,9 +193,8 @@ bool returns_always(const ngx_conf_t* cf,
             return false;
         }
 #if (NGX_PCRE)
-        // After a rewrite with a flag, a null word ends the script.
-        if (is(word, ngx_http_script_regex_end_code)
-            && word_at(at + sizeof(ngx_http_script_regex_end_code_t)) == 0) {
+        // What a `rewrite … break` matches goes on to the guard.
+        if (is(word, ngx_http_script_regex_start_code) && breaks(at)) {
             return false;
         }
 #endif
