@@ -87,13 +87,15 @@ struct LookUps {
     }
 
     const store::Schema schema{"petstore"};
-    const api::PlanTable plans;
+    const api::PlanTable configured;
     const api::Digest first = api::sha256("1");
     const api::Digest second = api::sha256("2");
     const Ready record{key_record()};
+    const FixedClock clock;
     Wire wire;
     store::KeyCache cache{1 << 20};
     SilentLog log;
+    store::PlansInForce plans{wire, schema, clock, configured, log, log};
     store::KeyLoader loader{wire, wire, schema, plans, cache, log};
     std::array<KeyWaiter, 3> waiters;
 };

@@ -3,9 +3,14 @@
 
 namespace {
 
+std::string plan(const std::string& name, const std::string& limits)
+{
+    return array({bulk("0"), array({bulk(name), bulk(limits)})});
+}
+
 std::string gold(const std::string& limits)
 {
-    return array({bulk("0"), array({bulk("gold"), bulk(limits)})});
+    return plan("gold", limits);
 }
 
 struct Fixture {
@@ -34,14 +39,14 @@ TEST_CASE("if its key arrives first, the request waits for the plans",
 {
     Fixture f;
     f.client.send();
-    f.worker.link.reply(FakeWorker::record({{"plan", "gold"}}), 1);
+    f.worker.link.reply(FakeWorker::record({{"plan", "pro"}}), 1);
     f.worker.link.reply(
         FakeWorker::account_record(f.worker.link.commands.back()), 1);
     f.worker.link.end_iteration();
     CHECK(f.worker.open() == Names{"HSCAN"});
     SECTION("they have it")
     {
-        f.worker.reply_to("HSCAN", gold("7 70"));
+        f.worker.reply_to("HSCAN", plan("pro", "7 70"));
         f.worker.link.end_iteration();
         f.worker.reply_limit({1, 1, 1});
         CHECK(f.client.rate()[0] == 7);
@@ -49,13 +54,12 @@ TEST_CASE("if its key arrives first, the request waits for the plans",
     SECTION("once, although they are due again by now")
     {
         f.worker.clock.advance(2500);
-        f.worker.reply_to("HSCAN", gold("7 70"));
+        f.worker.reply_to("HSCAN", plan("pro", "7 70"));
         f.worker.link.end_iteration();
         CHECK(f.worker.open() == Names{"limit", "LRANGE"});
     }
     SECTION("they cannot be read")
     {
-        f.worker.plans.set("gold", {1, 2});
         f.worker.link.lose(NoReply::in_doubt);
         CHECK(f.client.status == 503);
         CHECK(f.worker.idle());
@@ -63,7 +67,7 @@ TEST_CASE("if its key arrives first, the request waits for the plans",
     SECTION("the client leaves")
     {
         f.client.leave();
-        f.worker.reply_to("HSCAN", gold("7 70"));
+        f.worker.reply_to("HSCAN", plan("pro", "7 70"));
         CHECK(f.worker.storage.waiting_requests == 0);
         CHECK(f.worker.idle());
     }
@@ -72,8 +76,8 @@ TEST_CASE("if its key arrives first, the request waits for the plans",
 TEST_CASE("a change of the plans reaches a cached key", "[service]")
 {
     Fixture f;
-    f.worker.know_key({{"plan", "gold"}});
     f.worker.link.plans = gold("7 70");
+    f.worker.know_key({{"plan", "gold"}});
     FakeClient first(f.worker);
     first.send();
     f.worker.reply_limit({1, 1, 1});
@@ -92,8 +96,8 @@ TEST_CASE("a change of the plans reaches a cached key", "[service]")
 TEST_CASE("a denial in memory ends with the plan that it was by", "[service]")
 {
     Fixture f;
-    f.worker.know_key({{"plan", "gold"}});
     f.worker.link.plans = gold("7 70");
+    f.worker.know_key({{"plan", "gold"}});
     FakeClient first(f.worker);
     first.send();
     f.worker.admit();

@@ -40,6 +40,11 @@ struct Log final : store::KeyLog {
     std::string plan;
 };
 
+struct StoppedClock final : store::Clock {
+    store::Monotonic monotonic() const noexcept override { return 5000; }
+    api::Millis host_time() const noexcept override { return 1'000'000; }
+};
+
 struct Waiter final : store::Waiter<Key> {
     void on_result(const store::Outcome<Key>& outcome) noexcept override
     {
@@ -90,10 +95,12 @@ std::string account(const std::string& id,
 
 struct Fixture {
     const store::Schema schema{"petstore"};
-    const api::PlanTable plans;
+    const api::PlanTable configured;
+    const StoppedClock clock;
     FakeLink link;
     store::KeyCache cache{1 << 20};
     Log log;
+    store::PlansInForce plans{link, schema, clock, configured, log, log};
     KeyLoader loader{link, link, schema, plans, cache, log};
 
     // The replies to the oldest lookup, if no other one is in flight.
@@ -310,6 +317,67 @@ TEST_CASE("an unknown plan is logged and limits as the free plan does",
     }
     CHECK(f.log.plan == "gold");
     CHECK(waiter.key->limits.minute == 60);
+}
+
+// A plan that was set just before its first customer got it.
+TEST_CASE("a plan that was unknown so far is read before it limits", "[store]")
+{
+    Fixture f;
+    const auto gold =
+        array({bulk("0"), array({bulk("gold"), bulk("777 9999")})});
+    f.link.plans.clear();
+    f.plans.current();
+    Waiter first;
+    Waiter second;
+    f.loader.load(digest_of(1), {}, first);
+    f.loader.load(digest_of(2), {}, second);
+    f.link.reply(record("a", 5, "gold"), 1);
+    f.link.reply(record("b", 5, "gold"), 1);
+    f.link.reply(account("a"), 1);
+    f.link.reply(account("b"), 1);
+    // One read was on its way already.
+    REQUIRE(f.link.commands.size() == 1);
+    SECTION("it has the plan")
+    {
+        f.link.reply(gold);
+        CHECK(first.key->limits.minute == 777);
+        CHECK(second.key->limits.minute == 777);
+        CHECK(f.link.commands.empty());
+        return;
+    }
+    f.link.reply(array({bulk("0"), array({})}));
+    CHECK(first.calls == 0);
+    REQUIRE(f.link.commands.size() == 1);  // it was older than the plan
+    CHECK(f.link.commands[0].front() == "HSCAN");
+    SECTION("the next one has it")
+    {
+        f.link.reply(gold);
+        CHECK(first.key->limits.minute == 777);
+        CHECK(second.key->limits.minute == 777);
+        CHECK(f.log.plan.empty());
+    }
+    SECTION("it does not exist")
+    {
+        f.link.reply(array({bulk("0"), array({})}));
+        CHECK(first.key->limits.minute == 60);
+        CHECK(f.log.plan == "gold");
+    }
+    SECTION("Redis does not answer")
+    {
+        f.link.lose(NoReply::in_doubt);
+        CHECK(first.error->code == api::ErrorCode::service_unavailable);
+        CHECK(second.error->code == api::ErrorCode::service_unavailable);
+        CHECK_FALSE(f.cache.find(digest_of(1)));
+    }
+    CHECK(first.calls == 1);
+    CHECK(second.calls == 1);
+    CHECK(f.link.commands.empty());
+
+    Waiter third;
+    f.loader.load(digest_of(3), {}, third);
+    f.reply("c", 5);
+    CHECK(third.key->limits.minute == 300);
+    CHECK(f.link.commands.empty());
 }
 
 TEST_CASE("plan, numbers and external id come from the account", "[store]")

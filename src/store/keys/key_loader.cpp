@@ -17,10 +17,12 @@ Failure not_upgraded_failure()
 
 }  // namespace
 
-// A lookup in flight: of the key's record, then of its account's.
+// A lookup in flight: of the key's record, then of its account's, and of the
+// plans if it is a plan that was unknown so far.
 class KeyLoader::Load final : public KeyLoader::Loads::Item,
                               public redis::ReplyHandler,
-                              public Waiter<api::AccountRecord> {
+                              public Waiter<api::AccountRecord>,
+                              public Waiter<Done> {
 public:
     Load(Loads& loads, const api::Digest& digest, KeyLoader& owner,
          const Required& required)
@@ -75,7 +77,27 @@ public:
             if (account.value().deleted != 0) {
                 return finish_with(Outcome<Ref<CachedKey>>(nullptr));
             }
-            finish(account.value());
+            if (owner_.knows_plan(record_, account.value())) {
+                return finish(account.value());
+            }
+            account_record_ = account.value();
+            owner_.plans_.being_read() ? owner_.plans_.wait(*this)
+                                       : read_plans();
+        });
+    }
+
+    // The plans. A read that was on its way when the records arrived may be
+    // older than the plan.
+    void on_result(const Outcome<Done>& plans) noexcept override
+    {
+        attempt([&] {
+            if (plans.failed() || !owner_.plans_.answered()) {
+                return fail(unavailable());
+            }
+            if (plans_read_ || owner_.knows_plan(record_, account_record_)) {
+                return finish(account_record_);
+            }
+            read_plans();
         });
     }
 
@@ -89,6 +111,12 @@ private:
         } catch (...) {
             fail(unavailable());
         }
+    }
+
+    void read_plans() noexcept
+    {
+        plans_read_ = true;
+        owner_.plans_.read_again(*this);
     }
 
     void finish(const api::AccountRecord& account)
@@ -115,6 +143,8 @@ private:
     const std::uint64_t generation_;  // of the account's link before the load
     const Monotonic started_;
     api::KeyRecord record_;
+    api::AccountRecord account_record_;
+    bool plans_read_ = false;  // since the records arrived
 };
 
 // The read of an account's record, for all lookups of its keys that may share
@@ -157,8 +187,8 @@ private:
 };
 
 KeyLoader::KeyLoader(redis::Link& link, const redis::Link& accounts_link,
-                     const Schema& schema, const api::PlanTable& plans,
-                     KeyCache& cache, KeyLog& log)
+                     const Schema& schema, PlansInForce& plans, KeyCache& cache,
+                     KeyLog& log)
     : link_(link), accounts_link_(accounts_link), keys_(schema),
       accounts_(schema), plans_(plans), cache_(cache), log_(log)
 {}
@@ -234,6 +264,13 @@ Outcome<api::AccountRecord> KeyLoader::take_account(const std::string& account,
     return std::move(found.record);
 }
 
+bool KeyLoader::knows_plan(const api::KeyRecord& record,
+                           const api::AccountRecord& account) const
+{
+    const api::PlanTable& plans = plans_.table();
+    return plans.knows(plans.plan_in_force(record, account).plan);
+}
+
 // The generation of the account's link before the records were read. If the
 // account was unknown then, and any account's generation has changed since,
 // this one's may have changed too. The key then gets an outdated generation, so
@@ -256,11 +293,12 @@ std::uint32_t KeyLoader::generation_of(const std::string& account,
 Ref<CachedKey> KeyLoader::cache(const Load& load, const api::KeyRecord& record,
                                 const api::AccountRecord& account)
 {
-    const api::PlanInForce plan = plans_.plan_in_force(record, account);
+    const api::PlanTable& plans = plans_.table();
+    const api::PlanInForce plan = plans.plan_in_force(record, account);
     auto key = make_ref<CachedKey>();
     key->record = CachedRecord(record, account, plan.plan);
     key->set_limits(plan);
-    if (!plans_.knows(plan.plan)) {
+    if (!plans.knows(plan.plan)) {
         log_.unknown_plan(record.id, plan.plan);
     }
     // Records read after the account's epoch was known are at least that new.

@@ -10,6 +10,7 @@
 #include "../accounts/account_commands.h"
 #include "../damage.h"
 #include "../event_log.h"
+#include "../plans/plans_in_force.h"
 #include "../shared_read.h"
 #include "key_cache.h"
 #include "key_commands.h"
@@ -43,8 +44,8 @@ public:
 
     // All arguments are borrowed. `accounts_link` is the limiter's.
     KeyLoader(redis::Link& link, const redis::Link& accounts_link,
-              const Schema& schema, const api::PlanTable& plans,
-              KeyCache& cache, KeyLog& log);
+              const Schema& schema, PlansInForce& plans, KeyCache& cache,
+              KeyLog& log);
     ~KeyLoader();
     KeyLoader(const KeyLoader&) = delete;
 
@@ -74,6 +75,8 @@ private:
     void read_account(const std::string& account, Load& load);
     Outcome<api::AccountRecord> take_account(const std::string& account,
                                              const redis::Reply& reply);
+    bool knows_plan(const api::KeyRecord& record,
+                    const api::AccountRecord& account) const;
     std::uint32_t generation_of(const std::string& account,
                                 const Load& load) const noexcept;
     Ref<CachedKey> cache(const Load& load, const api::KeyRecord& record,
@@ -83,7 +86,7 @@ private:
     const redis::Link& accounts_link_;
     const KeyCommands keys_;
     const AccountCommands accounts_;
-    const api::PlanTable& plans_;
+    PlansInForce& plans_;
     KeyCache& cache_;
     KeyLog& log_;
     std::uint64_t started_ = 0;  // lookups

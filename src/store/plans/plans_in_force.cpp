@@ -38,8 +38,8 @@ public:
 private:
     void resume() noexcept
     {
-        end(owner_.known_ ? Outcome<Done>(Done())
-                          : Outcome<Done>(unavailable()));
+        owner_.read_for_later();
+        end(owner_.outcome());
     }
 
     PlansInForce& owner_;
@@ -55,11 +55,15 @@ PlansInForce::PlansInForce(redis::Link& link, const Schema& schema,
 
 PlansInForce::~PlansInForce() = default;
 
+Outcome<Done> PlansInForce::outcome() const
+{
+    return known_ ? Outcome<Done>(Done()) : Outcome<Done>(unavailable());
+}
+
 bool PlansInForce::current() noexcept
 {
     const Monotonic now = clock_.monotonic();
     if ((!known_ || now - asked_at_ >= kInterval) && loads_.size() == 0) {
-        asked_at_ = now;
         read();
     }
     return known_
@@ -69,6 +73,7 @@ bool PlansInForce::current() noexcept
 void PlansInForce::read() noexcept
 {
     Load* load = nullptr;
+    asked_at_ = clock_.monotonic();
     try {
         load = &loads_.start_ahead({}, *this);
         link_.send(commands_.read(), *load);  // may end it at once
@@ -83,13 +88,39 @@ void PlansInForce::read() noexcept
 void PlansInForce::wait(Waiter<Done>& waiter) noexcept
 {
     Load* const load = loads_.find();
-    if (load == nullptr) {  // has failed at once
-        return waiter.on_result(unavailable());
+    if (load == nullptr) {  // has ended at once
+        return waiter.on_result(outcome());
     }
     try {
         load->join(&waiter);
     } catch (...) {
         waiter.on_result(unavailable());
+    }
+}
+
+void PlansInForce::read_again(Waiter<Done>& waiter) noexcept
+{
+    if (loads_.size() == 0) {
+        read();
+        return wait(waiter);
+    }
+    try {
+        later_.push_back(&waiter);
+    } catch (...) {
+        waiter.on_result(unavailable());
+    }
+}
+
+// Call when a read has its answer, before those that wait for it may destroy
+// this.
+void PlansInForce::read_for_later() noexcept
+{
+    if (!later_.empty()) {
+        loads_.close();
+        read();
+        for (auto* waiter : std::exchange(later_, {})) {
+            wait(*waiter);
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "../../api/plan.h"
 #include "../../redis/link.h"
@@ -60,11 +61,23 @@ public:
     // if out of memory.
     void wait(Waiter<Done>& waiter) noexcept;
 
+    // Whether a read is in flight, for which wait() is possible.
+    bool being_read() const noexcept { return loads_.find() != nullptr; }
+
+    // Calls the waiter after a read that is sent from now on: for a record that
+    // names a plan which the table lacks, because it is newer than the table.
+    void read_again(Waiter<Done>& waiter) noexcept;
+
+    // Whether the last read had an answer.
+    bool answered() const noexcept { return answered_; }
+
 private:
     class Load;
     using Loads = SharedReads<Load, Waiter<Done>*>;
 
+    Outcome<Done> outcome() const;  // of a read that has ended
     void read() noexcept;
+    void read_for_later() noexcept;
     void take(const redis::Reply& reply, Monotonic sent);
     void use(StoredPlans stored);
 
@@ -85,6 +98,7 @@ private:
     bool damaged_ = false;  // reported
     bool forbidden_ = false;
     Loads loads_;
+    std::vector<Waiter<Done>*> later_;  // for the read after that in flight
 };
 
 }  // namespace petstore::store
