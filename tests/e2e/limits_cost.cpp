@@ -145,6 +145,31 @@ TEST_CASE("limits cost: above the plan it is refused, never charged, no strike")
                   [&] { return http.get("/v1/pets").status == 401; }));
 }
 
+TEST_CASE("limits cost: a map's regular expression leaves $1 to the location")
+{
+    NginxOptions options;
+    options.http = R"(
+        map $arg_size:$1 $sized { "~^(\w+):public$" 5; }
+        map $arg_size $plain { "~^\w" 7; })";
+    options.server = R"(
+        location ~ ^/f/(\w+)$ {
+            petstore_guard on; petstore_cost $sized; alias %DIR%/$1;
+        }
+        location ~ ^/p/(\w+)$ {
+            petstore_guard on; petstore_cost $plain; alias %DIR%/$1;
+        })";
+    Store store(options);
+    write_file(store.nginx.path("public"), "public");
+    write_file(store.nginx.path("secret"), "secret");
+    const auto left = rate_headers_of(store.http.get("/f/public")).remaining;
+    for (const auto& [path, cost] : {std::pair("/f/public?size=secret", 5),
+                                     std::pair("/p/public?size=secret", 12)}) {
+        const auto response = store.http.get(path);
+        CHECK(response.body == "public");
+        CHECK(rate_headers_of(response).remaining == left - cost);
+    }
+}
+
 TEST_CASE("limits cost: a variable decides, and 1 where it is not a number")
 {
     NginxOptions options;

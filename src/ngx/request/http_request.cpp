@@ -11,6 +11,37 @@ namespace petstore::ngx {
 
 namespace {
 
+// Keeps $1 and so on as the location's regular expression has set them, for
+// proxy_pass or alias, while a variable is evaluated that may use another one.
+class KeptCaptures {
+public:
+    explicit KeptCaptures(ngx_http_request_t& r) noexcept : r_(r)
+    {
+#if (NGX_PCRE)
+        r.realloc_captures = 1;  // writes to an array of its own
+#endif
+    }
+    ~KeptCaptures()
+    {
+#if (NGX_PCRE)
+        r_.captures = captures_;
+        r_.ncaptures = count_;
+        r_.captures_data = data_;
+        r_.realloc_captures = shared_;
+#endif
+    }
+    KeptCaptures(const KeptCaptures&) = delete;
+
+private:
+    ngx_http_request_t& r_;
+#if (NGX_PCRE)
+    int* const captures_ = r_.captures;
+    const ngx_uint_t count_ = r_.ncaptures;
+    u_char* const data_ = r_.captures_data;
+    const bool shared_ = r_.realloc_captures;
+#endif
+};
+
 // r->method_name is empty if the request line is invalid, and its error page
 // may be in a location of ours.
 api::Method method_of(const ngx_http_request_t* r) noexcept
@@ -100,6 +131,7 @@ std::int64_t HttpRequest::content_length() const noexcept
 std::int64_t HttpRequest::cost() noexcept
 {
     const auto index = static_cast<ngx_uint_t>(conf_.cost_variable);
+    const KeptCaptures kept(*r_);
     const auto* value = ngx_http_get_flushed_variable(r_, index);
     if (value != nullptr && value->valid) {
         const std::string_view text(reinterpret_cast<const char*>(value->data),
