@@ -83,15 +83,17 @@ store::RefusedKey forget_key(const api::Digest& digest,
                              store::Storage& storage)
 {
     store::RefusedKey refused{api::KeyRefusal::unknown, nullptr};
-    store::Monotonic until =
-        storage.clock.monotonic() + store::KeyCache::kRefusedFor;
     if (key != nullptr) {
         storage.keys.erase(digest, *key);
         refused.refusal = key->record.disabled ? api::KeyRefusal::disabled
                                                : api::KeyRefusal::expired;
         refused.id = std::make_shared<const std::string>(key->record.id());
     }
-    if (refused.refusal == api::KeyRefusal::expired) {
+    store::Monotonic until =
+        storage.clock.monotonic() + store::KeyCache::kRefusedFor;
+    if (refused.refusal == api::KeyRefusal::disabled) {
+        until = key->asked + store::KeyCache::kRefusedFor;
+    } else if (refused.refusal == api::KeyRefusal::expired) {
         until = std::min(until, storage.redis_clock.confirmed_until(*key));
     }
     storage.keys.put_refused(digest, refused, until);

@@ -364,7 +364,13 @@ TEST_CASE("only one request looks up an unknown key again", "[store]")
     cache.put_refused(digest, {api::KeyRefusal::unknown, nullptr},
                       later + KeyCache::kRefusedFor);
     CHECK(cache.find_refused(digest, later + KeyCache::kRefusedFor - 1));
+    // An old refusal is none, for any of the requests at that moment.
+    const auto old = later + KeyCache::kRefusedFor + KeyCache::kRefusedAgain;
+    CHECK_FALSE(cache.find_refused(digest, old));
+    CHECK_FALSE(cache.find_refused(digest, old));
     // The key is cached now.
+    cache.put_refused(digest, {api::KeyRefusal::unknown, nullptr},
+                      later + KeyCache::kRefusedFor);
     cache.put(digest, key_of(1));
     CHECK_FALSE(cache.find_refused(digest, later));
 }

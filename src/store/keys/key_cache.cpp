@@ -147,15 +147,13 @@ const RefusedKey* KeyCache::find_refused(const api::Digest& digest,
     if (now < found->second.until) {
         return &found->second.key;
     }
-    // Let one request look the key up again. Until then, concurrent requests
-    // use the cached result; otherwise all of them would query Redis at once.
-    // But only once: while Redis is away, nobody knows whether the key is valid
-    // now.
-    if (found->second.looked_up_again) {
+    // Let one request look the key up again, for which the others need not wait
+    // yet. But only once: while Redis is away, nobody knows whether the key is
+    // valid now.
+    found->second.until += kRefusedAgain;
+    if (std::exchange(found->second.looked_up_again, true)
+        || now >= found->second.until) {
         forget_refused(digest);
-    } else {
-        found->second.looked_up_again = true;
-        found->second.until = now + kRefusedAgain;
     }
     return nullptr;
 }

@@ -152,7 +152,7 @@ public:
     // call.
     const RefusedKey* find_refused(const api::Digest& digest,
                                    Monotonic now) noexcept;
-    // At most kRefusedFor from now.
+    // At most kRefusedFor after Redis was asked.
     void put_refused(const api::Digest& digest, RefusedKey key,
                      Monotonic until);
 
