@@ -474,6 +474,8 @@ TEST_CASE("command line backup: a restore restores what a key lacks")
     CHECK(contains(in_use.err, "has keys"));
 }
 
+// In the order of docs/backup.md: were the keys back first, clients would
+// create pets before the import, which then refuses the catalogue.
 TEST_CASE("command line backup: a create that comes late stops no restore")
 {
     Store store;
@@ -487,16 +489,14 @@ TEST_CASE("command line backup: a create that comes late stops no restore")
     late.send(body);
     REQUIRE(late.read().status == 201);
 
-    CHECK(ctl(redis.url(), {"cache", "clear"}).code == 0);
-    CHECK(restore(redis, keys).code == 0);
     const auto import_all = [&] {
         return ctl(redis.url(), {"pet", "import", "--keep-ids", "-"}, pets);
     };
     const auto refused = import_all();
     INFO(refused.err);
     CHECK(refused.code == 1);
-    CHECK(contains(ctl(redis.url(), {"pet", "export"}).out, "late"));
-    // As docs/backup.md says.
+    const auto saved = ctl(redis.url(), {"pet", "export"}).out;
+    CHECK(contains(saved, "late"));
     for (const auto& name :
          redis.command({"KEYS", "petstore:{petstore:pets}:*"}).items) {
         redis.command({"UNLINK", name.text});
@@ -504,7 +504,17 @@ TEST_CASE("command line backup: a create that comes late stops no restore")
     CHECK(import_all().code == 0);
     CHECK(ctl(redis.url(), {"cache", "clear"}).code == 0);
     CHECK(ctl(redis.url(), {"pet", "export"}).out == pets);
+    expect_error(store.http.post("/v1/pets", body), 401, "invalid_api_key");
+
+    CHECK(restore(redis, keys).code == 0);
+    CHECK(ctl(redis.url(), {"pet", "import", "-"}, saved).code == 0);
+    CHECK(
+        wait_until([&] { return store.http.get("/v1/pets/1").status == 200; }));
     CHECK(contains(store.http.get("/v1/pets/1").body, "pet 1"));
+    const auto all = split(ctl(redis.url(), {"pet", "export"}).out, '\n');
+    REQUIRE(all.size() == 4);
+    CHECK(contains(all.back(), "late"));
+    CHECK(json::parse(all.back())["id"] > 3);
 }
 
 TEST_CASE("command line backup: a key that is created late stops no restore")
