@@ -1,5 +1,5 @@
-// A back end that sells an API: customers sign up, change their plan and see
-// their usage.
+// A back end that sells an API: customers sign up, change their plan and see their usage.
+// Its routes have no authentication: add yours. Fastify takes ids of up to 100 characters.
 //
 //   npm install fastify openapi-fetch
 //   PETSTORE_ADMIN=http://127.0.0.1:8081/admin/v1 PETSTORE_ADMIN_KEY=… node sign-up.mjs
@@ -35,8 +35,8 @@ async function accountOf(/** @type {string} */ customer) {
 export async function* nearLimit(percent = 80) {
     for (let /** @type {string | undefined} */ cursor; ;) {
         const { data, response } = await admin.GET('/usage', { params: { query: { cursor } } });
-        yield* (data ?? []).filter(({ windows }) => windows.some(({ used, limit }) =>
-            used * 100 >= limit * percent)).map((usage) => usage.external_id);
+        yield* (data ?? []).filter(({ windows }) => windows.some(({ window, used, limit }) =>
+            window !== 'minute' && used * 100 >= limit * percent)).map((usage) => usage.external_id);
         cursor = /[?&]cursor=([^&>]*)[^>]*>; rel="next"/.exec(response.headers.get('link') ?? '')?.[1];
         if (!cursor) return;
     }
@@ -46,13 +46,13 @@ export const app = Fastify();
 /** @typedef {{ Params: { customer: string }, Body: { plan: string } }} Customer */
 app.post('/customers/:customer', async (/** @type {import('fastify').FastifyRequest<Customer>} */ { params: { customer }, headers }, reply) => {
     const body = { external_id: customer };
-    const attempt = `${customer}/${headers['idempotency-key'] ?? Date.now()}`;
+    const attempt = `${encodeURIComponent(customer)}/${headers['idempotency-key'] ?? Date.now()}`;
     const once = (/** @type {string} */ what) => ({ header: { 'Idempotency-Key': `${what}-${attempt}` } });
     await admin.POST('/accounts', { body, params: once('account') });
     const { data } = await admin.POST('/keys', { body, params: once('key') });
     return reply.code(201).send({ key: data?.key }); // absent in a repetition
 });
-app.put('/customers/:customer/plan', async (/** @type {import('fastify').FastifyRequest<Customer>} */ { params: { customer }, body: { plan } }) =>
+app.put('/customers/:customer/plan', { schema: { body: { type: 'object', required: ['plan'] } } }, async (/** @type {import('fastify').FastifyRequest<Customer>} */ { params: { customer }, body: { plan } }) =>
     (await admin.PATCH('/accounts/{accountId}', { params: { path: await accountOf(customer) }, body: { plan } })).data);
 app.get('/customers/:customer/usage', async (/** @type {import('fastify').FastifyRequest<Customer>} */ { params: { customer } }) =>
     (await admin.GET('/accounts/{accountId}/usage', { params: { path: await accountOf(customer) } })).data);

@@ -1,4 +1,4 @@
-"""A back end that sells an API: customers sign up, change their plan and see their usage.
+"""A back end that sells an API: sign-up, change of plan, usage. Its routes need authentication.
 
   PETSTORE_ADMIN=http://127.0.0.1:8081/admin/v1 PETSTORE_ADMIN_KEY=… flask --app sign_up run"""
 import os
@@ -34,7 +34,7 @@ def near_limit(percent: int = 80):
     while query:
         page, query = call("GET", "usage?" + query)
         yield from (usage.external_id for usage in map(AccountUsage.from_dict, page) if any(
-            window.used * 100 >= window.limit * percent for window in usage.windows))
+            w.used * 100 >= w.limit * percent for w in usage.windows if w.window.value != "minute"))
 
 
 @app.errorhandler(requests.HTTPError)
@@ -44,7 +44,7 @@ def failed(error):
 
 @app.post("/customers/<customer>")
 def sign_up(customer: str):
-    attempt = customer + "/" + flask.request.headers.get("Idempotency-Key", os.urandom(16).hex())
+    attempt = quote(customer, safe="") + "/" + flask.request.headers.get("Idempotency-Key", os.urandom(16).hex())
     call("POST", "accounts", AccountChange(external_id=customer), "account-" + attempt)
     made, _ = call("POST", "keys", KeyCreation(external_id=customer), "key-" + attempt)
     return {"key": NewKey.from_dict(made).key}, 201  # None in a repetition
