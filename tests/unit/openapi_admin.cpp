@@ -3,6 +3,7 @@
 #include <string>
 
 #include "api/admin_body.h"
+#include "api/bearer.h"
 #include "api/router.h"
 #include "catch.h"
 #include "openapi/document.h"
@@ -60,6 +61,18 @@ void for_each_operation(const json& document, Visit&& visit)
 }
 
 }  // namespace
+
+TEST_CASE("the admin document's example of a key has the issued form",
+          "[openapi]")
+{
+    const json schemas = parsed()["components"]["schemas"];
+    const std::string key =
+        schemas["NewKey"]["allOf"][1]["properties"]["key"]["examples"][0];
+    CHECK(api::key_form(key, "petstore") == api::KeyForm::issued);
+    const std::string last4 =
+        schemas["Key"]["properties"]["last4"]["examples"][0];
+    CHECK(key.substr(key.size() - last4.size()) == last4);
+}
 
 TEST_CASE("the admin document has the operations of its router", "[openapi]")
 {
