@@ -127,3 +127,45 @@ TEST_CASE("two redis: a move names a Redis key of another type")
               == 0);
     }
 }
+
+TEST_CASE("two redis: a move does not overwrite what the limit Redis counted")
+{
+    TwoRedis redis;
+    const auto key = create_key(redis.main);
+    NginxOptions one;
+    one.redis = redis.main.url();
+    CHECK(Http(NginxServer(one).url(), key.secret).get("/v1/pets").status
+          == 200);
+    // A host that was reloaded before the limits were moved.
+    {
+        NginxServer early(redis.with());
+        Http http(early.url(), key.secret);
+        CHECK(http.get("/v1/pets").status == 200);
+        CHECK(http.get("/v1/pets").status == 200);
+    }
+    for (const std::vector<std::string>& move :
+         {std::vector<std::string>{"limits", "move"},
+          {"limits", "move", "--emptied"}}) {
+        const auto refused = redis.ctl(move);
+        check_fails(refused, "has counts of 1 account already");
+        check_fails(refused, "delete petstore:{*}:*");
+    }
+    CHECK(limits_marker(redis.main).empty());
+    CHECK(limits_marker(redis.limits).empty());
+    CHECK(used(redis.main, key, "day") == 1);
+    CHECK(used(redis.limits, key, "day") == 2);
+
+    // As the message says.
+    for (const auto& name :
+         redis.limits.command({"KEYS", "petstore:{*}:*"}).items) {
+        redis.limits.command({"DEL", name.text});
+    }
+    REQUIRE(redis.ctl({"limits", "move"}).code == 0);
+    CHECK(used(redis.limits, key, "day") == 1);
+    // An emptied limit Redis counts until the loss is confirmed.
+    redis.limits.command({"FLUSHALL"});
+    NginxServer nginx(redis.with());
+    CHECK(Http(nginx.url(), key.secret).get("/v1/pets").status == 200);
+    REQUIRE(redis.ctl({"limits", "move", "--emptied"}).code == 0);
+    CHECK(used(redis.limits, key, "day") == 1);
+}

@@ -3,6 +3,7 @@
 #include "../../store/random.h"
 #include "../exit.h"
 #include "../move/account_mover.h"
+#include "../terminal/output.h"
 #include "store_format.h"
 
 namespace petstore::ctl {
@@ -82,6 +83,26 @@ void LimitsPlace::refuse_foreign(const LimitsMarker& main,
     refuse_same_database(main_, *limit_redis_, schema_, "--limit-redis");
 }
 
+// A host that uses the limit Redis before the limits are there counts from
+// zero. The move would overwrite what it counted.
+void LimitsPlace::refuse_counts()
+{
+    std::size_t accounts = 0;
+    each_key(*limit_redis_, schema_.account_pattern(),
+             [&](std::string_view name) {
+                 const auto key = schema_.parse_account_key(name);
+                 accounts += key && key->suffix == "state" ? 1 : 0;
+             });
+    if (accounts > 0) {
+        throw Failure(
+            "the Redis of --limit-redis has counts of "
+            + count_text(accounts, "account")
+            + " already, which the move would overwrite: a host with petstore_limit_redis was reloaded too early. Remove the directive there and reload, then delete "
+            + schema_.account_pattern()
+            + " in that Redis, and run the command again: see docs/two-redis.md");
+    }
+}
+
 // Marks both Redis servers as having the limits elsewhere. Returns the id of
 // the store: never one that only the limit Redis has, which may be another
 // store's.
@@ -111,6 +132,9 @@ void LimitsPlace::begin_move(const LimitsMarker& main,
     main.refuse_moved();
     limits.refuse_moved();
     refuse_foreign(main, limits);
+    if (!main.is_elsewhere() && limits.place == Place::unknown) {
+        refuse_counts();
+    }
     // Once both are marked, it is too late.
     require_settled(main_);
     require_settled(*limit_redis_);
