@@ -240,6 +240,13 @@ TEST_CASE("command line accounts: a disabled account refuses all its keys")
     CHECK(call(store.redis, {"account", "disable", account}).at("disabled")
           == true);
     CHECK(wait_until([&] { return status(one) == 401 && status(two) == 401; }));
+    const auto enabled = ctl(store.redis.url(), {"key", "enable", one.id});
+    CHECK(enabled.code == 0);
+    CHECK(contains(enabled.err, "is enabled, but its account is disabled: "
+                                "petstorectl account enable "
+                                    + account));
+    CHECK(contains(ctl(store.redis.url(), {"key", "show", one.id}).out,
+                   "by its account"));
     const auto key = show_key(store.redis, one.id);
     CHECK(key.at("state") == "disabled");
     CHECK(key.at("disabled") == false);

@@ -466,6 +466,11 @@ TEST_CASE("command line: dates are dates, times or durations")
         create_key(redis, {"--label", "trial", "--expires", "30d"});
     CHECK(within("31d") == 1);
     CHECK(within("29d") == 0);
+    REQUIRE(expires("2020-01-01") == "2020-01-01T00:00:00Z");
+    const auto enabled = ctl(redis.url(), {"key", "enable", key.id});
+    CHECK(enabled.code == 0);
+    CHECK(contains(enabled.err,
+                   "is enabled, but it expired on 2020-01-01T00:00:00Z"));
     for (const char* wrong : {"2030", "30", "d", "soon", "36501d"}) {
         CHECK(ctl(redis.url(), {"key", "create", "--expires", wrong}).code
               == 2);

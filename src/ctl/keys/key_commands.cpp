@@ -75,14 +75,35 @@ void set(Context& context, const KeyChange& change)
     report_key(context, servers, id, "Key " + id + " is changed.");
 }
 
+// The end of a message that says that the key is enabled.
+std::string still_refused(Context& context, const store::KeyServers& servers,
+                          const std::string& id)
+{
+    const auto shown = shown_key(context, servers, id);
+    const std::string& account = shown.account.id;
+    const auto& expires = shown.key.record.expires;
+    if (shown.account.disabled) {
+        return ", but its account is disabled: petstorectl account enable "
+               + account;
+    }
+    if (expires && *expires <= context.now(servers)) {
+        return ", but it expired on " + api::iso_time(*expires)
+               + ": petstorectl key set " + id + " --expires DATE";
+    }
+    return ".";
+}
+
 void set_disabled(Context& context, const std::string& id, bool disabled)
 {
     const auto servers = context.keys(Access::change);
     context.await(store::update_key(servers, id, [&](api::KeyRecord& changed) {
         changed.disabled = disabled;
     }));
-    report_key(context, servers, id,
-               "Key " + id + (disabled ? " is disabled." : " is enabled."));
+    if (disabled || context.json()) {
+        report_key(context, servers, id, "Key " + id + " is disabled.");
+    } else {
+        say("Key " + id + " is enabled" + still_refused(context, servers, id));
+    }
 }
 
 void show(Context& context, const KeyId& named)

@@ -173,7 +173,7 @@ void print_key(const ShownKey& shown, const api::PlanTable& plans,
     print_property("created", full_time(record.created, now));
     print_property("expires", full_time(record.expires, now));
     print_property("disabled", record.disabled          ? "yes"
-                               : shown.account.disabled ? "its account is"
+                               : shown.account.disabled ? "by its account"
                                                         : "no");
     print_property("last4", record.last4);
 }
