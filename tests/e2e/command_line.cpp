@@ -250,6 +250,22 @@ TEST_CASE("command line: the access rules of the documentation suffice")
     does({"doctor"});
 }
 
+TEST_CASE("command line: a missing access rule leads to the documentation")
+{
+    RedisServer redis;
+    redis.command({"ACL", "SETUSER", "worker", "on", ">pw", "~*", "+@all",
+                   "-hset", "-hgetall", "-hscan"});
+    const std::string url = "redis://worker:pw@" + redis.address();
+    for (const std::vector<std::string>& command :
+         {std::vector<std::string>{"key", "list"}, {"key", "create"}}) {
+        const auto refused = ctl(url, command);
+        INFO(refused.err);
+        CHECK(refused.code == 4);
+        CHECK(contains(refused.err,
+                       "see \"Access rules\" in docs/redis-keys.md"));
+    }
+}
+
 TEST_CASE("command line: doctor reports what Redis forbids as unknown")
 {
     RedisServer redis({"appendonly no", "save 60 1"});

@@ -104,9 +104,10 @@ public:
                      + missing_,
                  true});
         } else {
-            findings.push_back({Verdict::ok, which + kRights,
-                                "this user has all that workers need", "",
-                                true});
+            findings.push_back(
+                {Verdict::ok, which + kRights,
+                 "this user has all that workers need; petstorectl needs more",
+                 "", true});
         }
         if (!refusal_.empty()) {
             findings.push_back({Verdict::wrong, which + kWrites, refusal_,

@@ -18,11 +18,31 @@ Failure::Kind kind_of(std::string_view error)
                : Failure::Kind::failed;
 }
 
+// A script reports a command that it may not run as another error.
+bool is_forbidden(std::string_view error)
+{
+    const auto has = [&](std::string_view words) {
+        return error.find(words) != std::string_view::npos;
+    };
+    return error.substr(0, error.find(' ')) == "NOPERM"
+           || has("The user executing the script can't ")
+           || has("ACL failure in script");
+}
+
+std::string text_of(std::string_view error)
+{
+    std::string text(error.substr(0, kMost));
+    if (is_forbidden(error)) {
+        text +=
+            " (petstorectl needs more rules than nginx: see \"Access rules\" in docs/redis-keys.md)";
+    }
+    return text;
+}
+
 }  // namespace
 
 RedisError::RedisError(const std::string& context, std::string_view error)
-    : Failure(context + ": " + std::string(error.substr(0, kMost)),
-              kind_of(error)),
+    : Failure(context + ": " + text_of(error), kind_of(error)),
       error_(error.substr(0, kMost))
 {}
 
