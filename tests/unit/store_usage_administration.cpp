@@ -208,9 +208,11 @@ TEST_CASE("usage of several accounts leaves out what is damaged or gone",
     REQUIRE(listing.accounts.size() == 2);
     CHECK(listing.accounts[0].account.id == "a1");
     CHECK(listing.accounts[1].account.id == "a4");
-    CHECK(listing.damaged
-          == std::vector<std::string>{"account a5 is listed but has no record",
-                                      "the record of account a2 is damaged"});
+    CHECK(
+        listing.damaged
+        == std::vector<std::string>{
+            "account a5 is listed but has no record: an interrupted command left it, or Redis has lost it. Restore a backup, or remove the entry with petstorectl account delete a5",
+            "the record of account a2 is damaged"});
 }
 
 TEST_CASE("many accounts are read at once, but not too many", "[store]")

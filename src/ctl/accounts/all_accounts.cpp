@@ -43,9 +43,11 @@ each_account(Context& context, const store::KeyServers& servers,
 void fail_if_damaged(const std::vector<std::string>& damaged)
 {
     if (!damaged.empty()) {
+        for (const std::string& problem : damaged) {
+            warn(problem);
+        }
         flush_output();
-        throw Failure(damaged.front() + "; "
-                      + count_text(damaged.size(), "account") + " left out");
+        throw Failure(count_text(damaged.size(), "account") + " left out");
     }
 }
 

@@ -35,6 +35,23 @@ public:
         }
     }
 
+    // Names all, for the command that removes their entries.
+    void add_without_record(const std::string& noun,
+                            const std::vector<std::string>& ids)
+    {
+        std::string all;
+        for (const std::string& id : ids) {
+            all += ' ' + id;
+        }
+        if (!ids.empty()) {
+            add(noun + all
+                + (ids.size() == 1 ? " is listed but has no record"
+                                   : " are listed but have no records")
+                + ": restore a backup, or remove each entry with petstorectl "
+                + noun + " delete ID");
+        }
+    }
+
     void add_unread(const std::string& noun,
                     const std::vector<std::string>& ids)
     {
@@ -91,7 +108,6 @@ void forget_unfinished(Context& context, const store::KeyServers& servers,
 void export_keys(Context& context)
 {
     constexpr char kNotExported[] = " is damaged and not exported";
-    constexpr char kNoRecord[] = " is listed but has no record";
     const auto servers = context.keys(Access::read);
     const auto plans = context.known_plans();
     auto listing = context.await(store::list_keys(servers));
@@ -117,9 +133,9 @@ void export_keys(Context& context)
     gaps.add_unread("key", listing.unread);
     gaps.add_unread("account", all.unread);
     gaps.add("key", damaged, kNotExported);
-    gaps.add("key", listing.missing, kNoRecord);
+    gaps.add_without_record("key", listing.missing);
     gaps.add("account", all.damaged, kNotExported);
-    gaps.add("account", all.missing, kNoRecord);
+    gaps.add_without_record("account", all.missing);
     gaps.add("account", missing, ", which has keys, does not exist");
     if (plans.stored().all_damaged) {
         gaps.add("the plans in Redis are damaged and not exported");

@@ -60,8 +60,10 @@ Task<> read_into(const KeyServers& servers, const std::string& id,
         }
         const bool missing = co_await lacks_record(servers, id);
         if (missing) {
-            listing.damaged.emplace_back("account " + id
-                                         + " is listed but has no record");
+            listing.damaged.emplace_back(
+                "account " + id
+                + " is listed but has no record: an interrupted command left it, or Redis has lost it. Restore a backup, or remove the entry with petstorectl account delete "
+                + id);
         }
     } catch (const Failed& failed) {
         if (failed.failure.refusal != Refusal::damaged) {
