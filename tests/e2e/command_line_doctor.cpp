@@ -432,3 +432,19 @@ TEST_CASE("doctor: the advice about damaged plans can be followed")
     CHECK(ctl(redis.url(), set).code == 0);
     CHECK_FALSE(contains(found(), "damaged"));
 }
+
+TEST_CASE("doctor: a store that was moved away is not damaged")
+{
+    RedisServer redis;
+    RedisServer other;
+    import_pets(redis, 1);
+    create_key(redis);
+    REQUIRE(ctl(redis.url(), {"move", "--to", other.url()}).code == 0);
+    const auto rows = doctor(redis.url());
+    CHECK(rows.count("pets") == 0);
+    CHECK(rows.at("limits").verdict == "wrong");
+    CHECK(contains(rows.at("limits").advice, "moved to another Redis"));
+    CHECK(contains(ctl(redis.url(), {"doctor"}).err,
+                   "something is wrong (see above)"));
+    CHECK(doctor(other.url()).at("pets").verdict == "ok");
+}

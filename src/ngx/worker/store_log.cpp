@@ -29,7 +29,7 @@ constexpr EventLine kEventLines[] = {
     {NGX_LOG_ERR, true,
      "petstore: %ui requests refused: their accounts changed each time that they were read"},
     {NGX_LOG_ERR, true,
-     "petstore: the counters were moved to another Redis, see \"petstore_limit_redis\""},
+     "petstore: the counters were moved to another Redis, by \"petstorectl limits move\" (see \"petstore_limit_redis\") or, with the whole store, by \"petstorectl move\" (see \"petstore_redis\")"},
     {NGX_LOG_ERR, false,
      "petstore: the Redis of \"petstore_limit_redis\" has the limits of another store, requests are refused: see \"petstorectl doctor\""},
     {NGX_LOG_NOTICE, false,
