@@ -222,7 +222,8 @@ TEST_CASE("command line: one of something is singular")
     CHECK(imported.err == "imported 1 pet\n");
     const auto moved = ctl(redis.url(), {"move", "--to", other.url()});
     INFO(moved.err);
-    CHECK(contains(moved.err, ": 1 account, 1 key and 1 pet were moved."));
+    CHECK(contains(moved.err,
+                   ": the counters of 1 account, 1 key and 1 pet were moved."));
 }
 
 TEST_CASE("command line: what Redis said before it closed is reported")

@@ -24,6 +24,12 @@ auto restartable(const char* partly, Run run)
     }
 }
 
+// An account has none before its first key.
+std::string counters_text(std::size_t accounts)
+{
+    return "the counters of " + count_text(accounts, "account");
+}
+
 template <typename Move>
 void move_limits(Context& context, const char* command, Move move,
                  const char* done)
@@ -33,8 +39,7 @@ void move_limits(Context& context, const char* command, Move move,
     const std::size_t accounts = restartable("limits may be only partly moved",
                                              [&] { return move(place); });
     report(context.json(), {{"accounts", accounts}},
-           std::string(done) + ": " + count_text(accounts, "account")
-               + (accounts == 1 ? " was moved." : " were moved."));
+           std::string(done) + ": " + counters_text(accounts) + " were moved.");
 }
 
 struct MoveOut {
@@ -64,11 +69,11 @@ void move_back(Context& context)
         "The limits are on the main Redis");
 }
 
-std::string content_text(std::size_t accounts, std::size_t keys,
+std::string content_text(const std::string& accounts, std::size_t keys,
                          std::int64_t pets)
 {
-    return count_text(accounts, "account") + ", " + count_text(keys, "key")
-           + " and " + count_text(static_cast<std::uint64_t>(pets), "pet");
+    return accounts + ", " + count_text(keys, "key") + " and "
+           + count_text(static_cast<std::uint64_t>(pets), "pet");
 }
 
 void move_store(Context& context)
@@ -86,7 +91,8 @@ void move_store(Context& context)
             {"keys", moved.keys},
             {"pets", moved.pets}},
            "The store is on the Redis of --to: "
-               + content_text(moved.accounts, moved.keys, moved.pets)
+               + content_text(counters_text(moved.accounts), moved.keys,
+                              moved.pets)
                + " were moved.");
 }
 
@@ -106,11 +112,12 @@ void upgrade_store(Context& context)
             {"accounts", upgraded.accounts},
             {"keys", upgraded.keys},
             {"pets", upgraded.pets}},
-           upgraded.any ? "The store has format 2: "
-                              + content_text(upgraded.accounts, upgraded.keys,
-                                             upgraded.pets)
-                              + " were converted."
-                        : "There is nothing to upgrade.");
+           upgraded.any
+               ? "The store has format 2: "
+                     + content_text(count_text(upgraded.accounts, "account"),
+                                    upgraded.keys, upgraded.pets)
+                     + " were converted."
+               : "There is nothing to upgrade.");
 }
 
 }  // namespace
