@@ -413,7 +413,6 @@ TEST_CASE("usage: options are checked")
                                {"--over", "101"},
                                {"--over", "80%"},
                                {"--from", "2026-11-02", "--to", "2026-11-01"},
-                               {"--from", date(today(redis) + 1)},
                                {"--last", "3", "--from", "2026-11-01"},
                                {"--csv", "--json"}}) {
         INFO(wrong.front());
@@ -461,7 +460,15 @@ TEST_CASE("usage: the period is one by Redis's clock")
     RawAccount(host.redis, "a1");
     host.set_time("2040-05-17 12:00:00");
     CHECK(ctl(host.redis.url(), {"usage", "--from", "2040-05-16"}).code == 0);
-    CHECK(ctl(host.redis.url(), {"usage", "--from", "2040-05-18"}).code == 2);
+    // The clock of the caller may be ahead of Redis's.
+    const auto next =
+        ctl(host.redis.url(), {"usage", "--csv", "--from", "2040-05-18"});
+    CHECK(next.code == 0);
+    CHECK(count_of(next.out, "\n") == 1);
+    CHECK(ctl(host.redis.url(),
+              {"usage", "--from", "2040-05-19", "--to", "2040-05-18"})
+              .code
+          == 2);
 }
 
 TEST_CASE("usage: a month is kept whole, also of a deleted account")

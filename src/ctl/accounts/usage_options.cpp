@@ -94,7 +94,9 @@ api::UsagePeriod UsageOptions::given_period(api::UnixTime now) const
 api::UsagePeriod UsageOptions::period(api::UnixTime now) const
 {
     const api::UsagePeriod period = given_period(now);
-    if (period.from > period.to) {
+    // One that begins after today has no days yet, as by a clock that is ahead
+    // of Redis's.
+    if (to && period.from > period.to) {
         throw UsageError("--from is after --to");
     }
     return period.kept_at(api::day_of(now));
