@@ -84,6 +84,7 @@ double BusyAccounts::recent(const Entry& entry, std::uint64_t now) noexcept
 }
 
 BusyAccounts::Counted BusyAccounts::count(std::string_view account,
+                                          std::uint32_t plan,
                                           std::uint64_t now) noexcept
 {
     const std::uint64_t hash = hash_of(account);
@@ -93,6 +94,9 @@ BusyAccounts::Counted BusyAccounts::count(std::string_view account,
     for (Entry* entry = first; entry < first + kSetSize; ++entry) {
         if (entry->hash.load(std::memory_order_acquire) == hash) {
             count(*entry, minute);
+            if (entry->plan.load(std::memory_order_relaxed) != plan) {
+                entry->plan.store(plan, std::memory_order_relaxed);
+            }
             return Counted::yes;
         }
         if (entry->minute.load(std::memory_order_relaxed) + 1 < minute) {
@@ -120,8 +124,8 @@ void BusyAccounts::add(std::string_view account, std::string_view external_id,
     set_printable(entry.account.id, account);
     set_printable(entry.account.external_id, external_id);
     set_printable(entry.account.label, {});
-    entry.account.plan = plan;
-    entry.label_read = 0;
+    entry.plan.store(plan, std::memory_order_relaxed);
+    entry.names_read = 0;
     entry.minute.store(now / kMinute, std::memory_order_relaxed);
     entry.requests.store(1, std::memory_order_relaxed);
     entry.before.store(0, std::memory_order_relaxed);
@@ -140,10 +144,10 @@ BusyAccounts::Entry* BusyAccounts::find(std::uint64_t hash) noexcept
     return found == first + kSetSize ? nullptr : found;
 }
 
-bool BusyAccounts::wants_label(std::size_t entry, std::uint64_t now,
+bool BusyAccounts::wants_names(std::size_t entry, std::uint64_t now,
                                BusyAccount& account) noexcept
 {
-    auto& last = entries_[entry].label_read;
+    auto& last = entries_[entry].names_read;
     if (last + kMinute > now || !read(entry, now, account)) {
         return false;
     }
@@ -151,7 +155,8 @@ bool BusyAccounts::wants_label(std::size_t entry, std::uint64_t now,
     return true;
 }
 
-void BusyAccounts::set_label(std::string_view account,
+void BusyAccounts::set_names(std::string_view account,
+                             std::string_view external_id,
                              std::string_view label) noexcept
 {
     const std::uint64_t hash = hash_of(account);
@@ -160,6 +165,7 @@ void BusyAccounts::set_label(std::string_view account,
         return;
     }
     entry->hash.exchange(0, std::memory_order_acquire);  // as in add()
+    set_printable(entry->account.external_id, external_id);
     set_label_text(entry->account.label, label);
     entry->hash.store(hash, std::memory_order_release);
 }
@@ -169,6 +175,7 @@ bool BusyAccounts::read(std::size_t entry, std::uint64_t now,
 {
     const Entry& source = entries_[entry];
     account = source.account;
+    account.plan = source.plan.load(std::memory_order_relaxed);
     account.per_minute = source.hash.load(std::memory_order_relaxed) == 0
                              ? 0
                              : recent(source, now);

@@ -15,12 +15,12 @@ struct BusyAccount {
     char external_id[136] = {};
     // UTF-8 without control characters, truncated. Empty until it is read.
     char label[128] = {};
-    std::uint32_t plan = 0;  // as in Directory::plans
+    std::uint32_t plan = 0;  // of its last request, as in Directory::plans
     double per_minute = 0;   // its requests to this host, at present
 };
 
 // The accounts with the most requests, in shared memory. Workers count without
-// a lock, so a few requests may be missing when a minute ends or a label is
+// a lock, so a few requests may be missing when a minute ends or names are
 // set. All other functions need the lock of the memory's owner. Bounded: a set
 // has room for few accounts, and a new one replaces the one with the fewest
 // requests in this minute and the last.
@@ -39,19 +39,21 @@ public:
     };
 
     // Counts a request of the account. `now` is Unix seconds, as below.
-    Counted count(std::string_view account, std::uint64_t now) noexcept;
+    Counted count(std::string_view account, std::uint32_t plan,
+                  std::uint64_t now) noexcept;
 
     // Adds an account with one request, unless it is there.
     void add(std::string_view account, std::string_view external_id,
              std::uint32_t plan, std::uint64_t now) noexcept;
 
-    // Whether the label of the entry's account should be read: never done, or
+    // Whether the names of the entry's account should be read: never done, or
     // not for a minute. Then counts as being read.
-    bool wants_label(std::size_t entry, std::uint64_t now,
+    bool wants_names(std::size_t entry, std::uint64_t now,
                      BusyAccount& account) noexcept;
 
-    // Any text. Ignored if the account is not there.
-    void set_label(std::string_view account, std::string_view label) noexcept;
+    // The label is any text. Ignored if the account is not there.
+    void set_names(std::string_view account, std::string_view external_id,
+                   std::string_view label) noexcept;
 
     // False, with 0 requests per minute, if the entry has no recent ones.
     bool read(std::size_t entry, std::uint64_t now,
@@ -66,8 +68,9 @@ private:
         std::atomic<std::uint64_t> minute{0};    // the latest with a request
         std::atomic<std::uint32_t> requests{0};  // in that minute
         std::atomic<std::uint32_t> before{0};    // in the minute before
-        BusyAccount account;                     // per_minute is not used
-        std::uint64_t label_read = 0;            // when, in Unix seconds
+        std::atomic<std::uint32_t> plan{0};
+        BusyAccount account;           // plan and per_minute are not used
+        std::uint64_t names_read = 0;  // when, in Unix seconds
     };
 
     static std::uint64_t hash_of(std::string_view account) noexcept;

@@ -306,6 +306,19 @@ TEST_CASE("status: the busiest accounts of all workers")
         return listed[0]["label"] == "Acme <Ltd>";
     }));
     CHECK(listed[1]["label"] == nullptr);
+    // The plan is that of the last request.
+    REQUIRE(ctl(hosts.redis.url(), {"account", "set", "--external-id",
+                                    "cust_<42>", "--plan", "business"})
+                .code
+            == 0);
+    Http changed(nginx.url(), busy.secret);
+    CHECK(wait_until([&] {
+        changed.get("/v1/pets");
+        listed = Http(nginx.url())
+                     .get("/status?format=json")
+                     .json()["busiest_accounts"];
+        return listed[0]["plan"] == "business";
+    }));
     const auto page = Http(nginx.url()).get("/status?format=html").body;
     CHECK(contains(page, "cust_&lt;42&gt;"));
     CHECK(contains(page, "Acme &lt;Ltd&gt;"));

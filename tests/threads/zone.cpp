@@ -117,11 +117,11 @@ private:
         slot.denied.add(account, static_cast<std::uint32_t>(plan), false,
                         kNow + 3600, now);
         routes_.requests[route][0].add();
-        if (busy.count(account, now) != BusyAccounts::Counted::yes) {
+        const auto index = static_cast<std::uint32_t>(plan);
+        if (busy.count(account, index, now) != BusyAccounts::Counted::yes) {
             const std::lock_guard lock(mutex);
-            busy.add(account, "external " + account,
-                     static_cast<std::uint32_t>(plan), now);
-            busy.set_label(account, "label " + account);
+            busy.add(account, "external " + account, index, now);
+            busy.set_names(account, "external " + account, "label " + account);
         }
     }
 
@@ -190,7 +190,7 @@ TEST_CASE("threads: workers come and go while their metrics are summed")
         BusyAccount account;
         for (std::size_t i = 0; i < BusyAccounts::kSize; ++i) {
             const std::lock_guard lock(zone->mutex);
-            whole &= !zone->busy.wants_label(i, kNow + 60, account)
+            whole &= !zone->busy.wants_names(i, kNow + 60, account)
                      || is_whole(account);
         }
     }

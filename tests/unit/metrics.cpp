@@ -393,7 +393,7 @@ TEST_CASE("metrics: the busiest accounts, in requests of the last minute")
         static_cast<std::uint32_t>(host.directory->plans.add("pro"));
     const std::uint64_t start = host.now / 60 * 60;
     const auto request = [&](std::string_view account, std::uint64_t time) {
-        if (busy->count(account, time) != BusyAccounts::Counted::yes) {
+        if (busy->count(account, pro, time) != BusyAccounts::Counted::yes) {
             busy->add(account, account == "acme" ? "cust_42" : "", pro, time);
         }
     };
@@ -442,7 +442,7 @@ TEST_CASE("metrics: labels of busy accounts are read once a minute")
         std::string ids;
         petstore::metrics::BusyAccount account;
         for (std::size_t i = 0; i < BusyAccounts::kSize; ++i) {
-            if (busy->wants_label(i, host.now, account)) {
+            if (busy->wants_names(i, host.now, account)) {
                 ids.append(account.id).append(" ");
             }
         }
@@ -456,8 +456,8 @@ TEST_CASE("metrics: labels of busy accounts are read once a minute")
     CHECK(label().empty());
     CHECK(wanted() == "acme ");
     CHECK(wanted().empty());
-    busy->set_label("acme", "Acme Ltd <1>");
-    busy->set_label("unknown", "x");
+    busy->set_names("acme", "", "Acme Ltd <1>");
+    busy->set_names("unknown", "", "x");
     CHECK(label() == "Acme Ltd <1>");
     CHECK(nlohmann::json::parse(
               status_json(host.totals()))["busiest_accounts"][0]["label"]
@@ -467,17 +467,17 @@ TEST_CASE("metrics: labels of busy accounts are read once a minute")
 
     // Counted again, and renamed.
     host.now += 60;
-    CHECK(busy->count("acme", host.now) == BusyAccounts::Counted::yes);
+    CHECK(busy->count("acme", 0, host.now) == BusyAccounts::Counted::yes);
     CHECK(wanted() == "acme ");
-    busy->set_label("acme", "");
+    busy->set_names("acme", "", "");
     CHECK(label().empty());
 
     // Any bytes; whole characters.
-    busy->set_label("acme", "a\n\xff\xc3\xa9");
+    busy->set_names("acme", "", "a\n\xff\xc3\xa9");
     CHECK(label() == "a??\xc3\xa9");
-    busy->set_label("acme", std::string(126, 'x') + "\xc3\xa9y");
+    busy->set_names("acme", "", std::string(126, 'x') + "\xc3\xa9y");
     CHECK(label() == std::string(126, 'x'));
-    busy->set_label("acme", std::string(255, 'x'));
+    busy->set_names("acme", "", std::string(255, 'x'));
     CHECK(label() == std::string(127, 'x'));
 
     // Another account in its place has none.
@@ -494,18 +494,18 @@ TEST_CASE("metrics: busy accounts stay in a bounded table")
     const auto busy = std::make_unique<BusyAccounts>();
     host.directory->busy = busy.get();
     using Counted = BusyAccounts::Counted;
-    CHECK(busy->count("acme", host.now) == Counted::no_but_there_is_room);
+    CHECK(busy->count("acme", 0, host.now) == Counted::no_but_there_is_room);
     busy->add("acme", "", 0, host.now);
     for (int i = 0; i < 1000; ++i) {
-        CHECK(busy->count("acme", host.now) == Counted::yes);
+        CHECK(busy->count("acme", 0, host.now) == Counted::yes);
     }
     // Others cannot displace it, but one of them another.
     int full = 0;
     for (int i = 0; i < 10'000; ++i) {
         const auto name = "account" + std::to_string(i);
-        full += busy->count(name, host.now) == Counted::no ? 1 : 0;
+        full += busy->count(name, 0, host.now) == Counted::no ? 1 : 0;
         busy->add(name, "", 0, host.now);
-        CHECK(busy->count(name, host.now) == Counted::yes);
+        CHECK(busy->count(name, 0, host.now) == Counted::yes);
     }
     CHECK(full > 9'000);
     const auto busiest = host.totals().busiest;
@@ -517,7 +517,7 @@ TEST_CASE("metrics: busy accounts stay in a bounded table")
     const std::string external(128, 'x');
     busy->add(id, external, 0, host.now);
     for (int i = 0; i < 5000; ++i) {
-        busy->count(id, host.now);
+        busy->count(id, 0, host.now);
     }
     const auto first = host.totals().busiest[0].account;
     CHECK(first.id == id);

@@ -46,12 +46,12 @@ TEST_CASE("busy accounts: a worker that is a minute behind resets nothing")
         return std::lround(account.per_minute);
     };
     for (int i = 1; i < 40; ++i) {
-        CHECK(busy->count("acme", kMinute - 1) == Counted::yes);
+        CHECK(busy->count("acme", 0, kMinute - 1) == Counted::yes);
     }
     // In the next minute for one worker, and still in the last for another.
     for (int i = 0; i < 10; ++i) {
-        CHECK(busy->count("acme", kMinute) == Counted::yes);
-        CHECK(busy->count("acme", kMinute - 1) == Counted::yes);
+        CHECK(busy->count("acme", 0, kMinute) == Counted::yes);
+        CHECK(busy->count("acme", 0, kMinute - 1) == Counted::yes);
     }
     CHECK(shown(kMinute) == 60);
     CHECK(shown(kMinute - 1) == 60);
@@ -63,7 +63,7 @@ TEST_CASE("busy accounts: a worker that is a minute behind resets nothing")
     CHECK(shown(kMinute) == 60);
 }
 
-TEST_CASE("busy accounts: counting goes on while a label is set")
+TEST_CASE("busy accounts: counting goes on while names are set")
 {
     const auto busy = std::make_unique<BusyAccounts>();
     busy->add("acme", "", 0, kMinute);
@@ -74,13 +74,13 @@ TEST_CASE("busy accounts: counting goes on while a label is set")
         for (int i = 0; !stop; ++i) {
             const char c = static_cast<char>('a' + i % 26);
             const std::lock_guard lock(table);
-            busy->set_label("acme", std::string(127, c));
+            busy->set_names("acme", "", std::string(127, c));
         }
     });
     int torn = 0;
     for (int i = 0; i < 100'000; ++i) {
         BusyAccount account;
-        busy->count("acme", kMinute);  // without the lock
+        busy->count("acme", 0, kMinute);  // without the lock
         const std::lock_guard lock(table);
         if (busy->read(entry, kMinute, account)) {
             const std::string_view label = account.label;
@@ -93,26 +93,46 @@ TEST_CASE("busy accounts: counting goes on while a label is set")
     stop = true;
     writer.join();
     CHECK(torn == 0);
-    CHECK(busy->count("acme", kMinute) == Counted::yes);
+    CHECK(busy->count("acme", 0, kMinute) == Counted::yes);
     CHECK(entry_of(*busy, kMinute) == entry);  // the last label is whole
 }
 
-TEST_CASE("busy accounts: an account that replaces another wants a label")
+TEST_CASE("busy accounts: an account that replaces another wants names")
 {
     const auto busy = std::make_unique<BusyAccounts>();
     BusyAccount account;
     busy->add("acme", "", 0, kMinute);
     const std::size_t entry = entry_of(*busy, kMinute);
-    CHECK(busy->wants_label(entry, kMinute, account));
-    CHECK_FALSE(busy->wants_label(entry, kMinute + 59, account));
+    CHECK(busy->wants_names(entry, kMinute, account));
+    CHECK_FALSE(busy->wants_names(entry, kMinute + 59, account));
     // An idle account does not count as read.
-    CHECK_FALSE(busy->wants_label(entry, kMinute + 180, account));
-    CHECK(busy->count("acme", kMinute + 181) == Counted::yes);
-    CHECK(busy->wants_label(entry, kMinute + 181, account));
+    CHECK_FALSE(busy->wants_names(entry, kMinute + 180, account));
+    CHECK(busy->count("acme", 0, kMinute + 181) == Counted::yes);
+    CHECK(busy->wants_names(entry, kMinute + 181, account));
     for (int i = 0; std::string_view(account.id) == "acme"; ++i) {
         REQUIRE(i < 1000);
         busy->add("account" + std::to_string(i), "", 0, kMinute + 400);
         busy->read(entry, kMinute + 400, account);
     }
-    CHECK(busy->wants_label(entry, kMinute + 182, account));
+    CHECK(busy->wants_names(entry, kMinute + 182, account));
+}
+
+TEST_CASE("busy accounts: plan and external id are those of the last minute")
+{
+    const auto busy = std::make_unique<BusyAccounts>();
+    BusyAccount account;
+    busy->add("acme", "cust_1", 3, kMinute);
+    const std::size_t entry = entry_of(*busy, kMinute);
+    REQUIRE(busy->read(entry, kMinute, account));
+    CHECK(account.plan == 3);
+    CHECK(busy->count("acme", 4, kMinute) == Counted::yes);
+    busy->set_names("acme", "cust_2", "Acme");
+    busy->set_names("other", "cust_3", "Other");
+    REQUIRE(busy->read(entry, kMinute, account));
+    CHECK(account.plan == 4);
+    CHECK(std::string_view(account.external_id) == "cust_2");
+    CHECK(std::string_view(account.label) == "Acme");
+    busy->set_names("acme", "", "");
+    REQUIRE(busy->read(entry, kMinute, account));
+    CHECK(std::string_view(account.external_id).empty());
 }

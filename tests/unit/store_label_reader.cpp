@@ -11,10 +11,11 @@ using namespace petstore;
 namespace {
 
 struct Known final : store::Labels {
-    void on_label(std::string_view account,
+    void on_names(std::string_view account, std::string_view external_id,
                   std::string_view label) noexcept override
     {
-        labels[std::string(account)] = label;
+        labels[std::string(account)] =
+            std::string(external_id) + ": " + std::string(label);
     }
     std::map<std::string, std::string> labels;
 };
@@ -22,12 +23,13 @@ struct Known final : store::Labels {
 std::string record(const char* id, const char* label)
 {
     return array({bulk("id"), bulk(id), bulk("created"), bulk("1"),
-                  bulk("label"), bulk(label)});
+                  bulk("external_id"), bulk("cust_1"), bulk("label"),
+                  bulk(label)});
 }
 
 }  // namespace
 
-TEST_CASE("labels of accounts are read", "[store]")
+TEST_CASE("labels and external ids of accounts are read", "[store]")
 {
     FakeLink link;
     const store::Schema schema("P");
@@ -46,7 +48,7 @@ TEST_CASE("labels of accounts are read", "[store]")
     link.lose(redis::NoReply::in_doubt);
     link.reply("-NOPERM no\r\n");
     CHECK(known.labels
-          == std::map<std::string, std::string>{{"a1", "Acme Ltd"}});
+          == std::map<std::string, std::string>{{"a1", "cust_1: Acme Ltd"}});
 
     // A Redis that does not answer is not asked for ever more.
     for (int i = 0; i < 100; ++i) {

@@ -230,12 +230,12 @@ void WorkerMetrics::count_account(const store::CachedKey& key, std::size_t plan,
         return;
     }
     const std::string_view account = key.account->id();
-    const Counted counted = busy_->count(account, now);
+    const auto index = static_cast<std::uint32_t>(plan);
+    const Counted counted = busy_->count(account, index, now);
     if (counted == Counted::no_but_there_is_room
         || (counted == Counted::no && ++uncounted_ % kOneOf == 0)) {
         const Zone::Lock lock(zone_);
-        busy_->add(account, key.record.external_id(),
-                   static_cast<std::uint32_t>(plan), now);
+        busy_->add(account, key.record.external_id(), index, now);
     }
 }
 
@@ -300,7 +300,7 @@ void WorkerMetrics::read_labels(const LabelReaders& readers) noexcept
         bool wanted = false;
         {
             const Zone::Lock lock(zone_);
-            wanted = busy_->wants_label(i, now, account);
+            wanted = busy_->wants_names(i, now, account);
         }
         for (const auto& reader : readers) {
             if (wanted) {
@@ -310,11 +310,12 @@ void WorkerMetrics::read_labels(const LabelReaders& readers) noexcept
     }
 }
 
-void WorkerMetrics::on_label(std::string_view account,
+void WorkerMetrics::on_names(std::string_view account,
+                             std::string_view external_id,
                              std::string_view label) noexcept
 {
     const Zone::Lock lock(zone_);
-    busy_->set_label(account, label);
+    busy_->set_names(account, external_id, label);
 }
 
 metrics::Totals totals_of(const Zone& zone)

@@ -41,7 +41,7 @@ public:
     // reader tries.
     using LabelReaders = std::vector<std::unique_ptr<store::LabelReader>>;
     void read_labels(const LabelReaders& readers) noexcept;
-    void on_label(std::string_view account,
+    void on_names(std::string_view account, std::string_view external_id,
                   std::string_view label) noexcept override;
 
     // Counts a client's request that is being logged. If it was not in a

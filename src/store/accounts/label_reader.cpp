@@ -19,7 +19,8 @@ private:
         try {
             const auto found = AccountCommands::parse(reply, account_);
             if (found.result == RecordFound::found) {
-                owner_.labels_.on_label(account_, found.record.label);
+                owner_.labels_.on_names(account_, found.record.external_id,
+                                        found.record.label);
             }
         } catch (...) {
             // It is asked for again.

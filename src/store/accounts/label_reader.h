@@ -11,15 +11,16 @@ namespace petstore::store {
 
 class Labels {
 public:
-    virtual void on_label(std::string_view account,
+    virtual void on_names(std::string_view account,
+                          std::string_view external_id,
                           std::string_view label) noexcept = 0;
 
 protected:
     ~Labels() = default;
 };
 
-// Reads labels of accounts, which no request needs. Must stay alive until its
-// reads have ended.
+// Reads labels and external ids of accounts for the status page. Must stay
+// alive until its reads have ended.
 class LabelReader {
 public:
     // Borrows all. `link`: that of the records.
@@ -27,7 +28,7 @@ public:
                 Labels& labels) noexcept;
     ~LabelReader();
 
-    // Says what the label is, unless the read fails or there is no such
+    // Says what they are, unless the read fails or there is no such
     // account. Does nothing if too many reads wait for Redis, or if out of
     // memory.
     void read(std::string_view account) noexcept;
