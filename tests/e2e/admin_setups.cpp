@@ -196,6 +196,14 @@ TEST_CASE("admin setups: the base path, links and other settings")
     CHECK(preflight.status == 204);
     CHECK(preflight.header("access-control-allow-methods")
           == "GET, HEAD, PATCH, DELETE, OPTIONS");
+    // A page that mistypes a path sees the 404.
+    CHECK(store.http
+              .send({"OPTIONS",
+                     "/own/nosuch",
+                     {{"Origin", "https://shop.example"},
+                      {"Access-Control-Request-Method", "PATCH"}}})
+              .header("access-control-allow-methods")
+          == "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS");
 }
 
 TEST_CASE("admin setups: what nginx -t says")

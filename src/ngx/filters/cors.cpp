@@ -136,12 +136,15 @@ ngx_int_t send_preflight_response(ngx_http_request_t* r)
         || r->content_handler == admin_handler) {
         const std::string_view path = ngx_base::view(r->uri);
         const std::string& base = loc_conf(r)->service.base_path;
+        const bool is_admin = r->content_handler == admin_handler;
         response.allow =
-            r->content_handler == admin_handler
-                ? api::admin_route(api::Method::options, path, base).allow
-                : api::route(api::Method::options, path, base).allow;
-        info->preflight_methods =
-            response.allow.empty() ? kApiMethods : response.allow;
+            is_admin ? api::admin_route(api::Method::options, path, base).allow
+                     : api::route(api::Method::options, path, base).allow;
+        // Of an unknown path, what the API has elsewhere: the page then sees
+        // the 404.
+        info->preflight_methods = !response.allow.empty() ? response.allow
+                                  : is_admin              ? kGuardMethods
+                                                          : kApiMethods;
     } else if (r->content_handler == usage_handler) {
         response.allow = service::kUsageMethods;
         info->preflight_methods = response.allow;
