@@ -153,7 +153,9 @@ TEST_CASE("admin setups: the base path, links and other settings")
     options.http =
         "petstore_base_url https://api.example; petstore_key_header X-API-Key;"
         "petstore_cors https://shop.example;";
-    options.server = "location /store/ { petstore_admin /store/admin; } "
+    options.server = "location /store/ { petstore_admin /store/admin; "
+                     "if ($arg_b) { set $b 1; } "
+                     "location /store/v1/ { petstore /store/v1; } } "
                      "location /own/ { petstore_admin; petstore_cors *; "
                      "petstore_base_url https://admin.example; "
                      "if ($arg_b) { set $b 1; } } "
@@ -167,6 +169,17 @@ TEST_CASE("admin setups: the base path, links and other settings")
     const std::string id = made.json()["id"];
     // The public API's URL is not that of the admin API.
     CHECK(made.header("location") == "/store/admin/accounts/" + id);
+    const auto in_if = http.post("/store/admin/accounts?b=1", "{}");
+    CHECK(contains(in_if.header("location"), "/store/admin/accounts/"));
+    CHECK_FALSE(contains(in_if.header("location"), "api.example"));
+    const auto shop = create_key(store.redis);
+    const auto nested = Http(store.nginx.url(), shop.secret)
+                            .get("/store/v1/pets?limit=1&status=available");
+    CHECK(nested.status == 200);
+    CHECK(Http(store.nginx.url())
+              .get("/store/v1/openapi.json")
+              .json()["servers"][0]["url"]
+          == "https://api.example/store/v1");
     CHECK(contains(http.get("/store/admin/accounts?limit=1").header("link"),
                    "</store/admin/accounts?limit=1"));
     CHECK(http.get("/store/admin/openapi.json").json()["servers"][0]["url"]

@@ -203,16 +203,18 @@ bool merge_handling(ngx_conf_t* cf, const LocConf& prev, LocConf& conf)
 void merge_paths(ngx_conf_t* cf, const LocConf& prev, LocConf& conf)
 {
     ngx_conf_merge_str_value(conf.base_path, prev.base_path, "/v1");
-    if (is_admin_location(cf, conf) && conf.base_url.data == nullptr) {
-        ngx_str_set(&conf.base_url, "");
-    }
+    const bool hides_base_url =
+        conf.own_handler == admin_handler && conf.base_url.data == nullptr
+        && (!core_loc_conf(cf).noname
+            || prev.service.link_base == prev.service.base_path);
     ngx_conf_merge_str_value(conf.base_url, prev.base_url, "");
     ngx_conf_merge_sec_value(conf.get_sunset, prev.get_sunset, kDefaultSunset);
 
     service::Settings& service = conf.service;
     service.base_path = ngx_base::view(
         conf.own_handler == admin_handler ? conf.admin_path : conf.base_path);
-    service.link_base = std::string(ngx_base::view(conf.base_url));
+    service.link_base =
+        hides_base_url ? "" : std::string(ngx_base::view(conf.base_url));
     service.link_base += service.base_path;
     service.get_sunset = conf.get_sunset;
     conf.deprecated_link =
