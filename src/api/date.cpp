@@ -217,6 +217,11 @@ std::optional<UnixTime> parse_rfc3339(std::string_view text) noexcept
 
 }  // namespace
 
+UnixTime end_of(UnixTime now, std::int64_t duration) noexcept
+{
+    return duration > 0 ? now + duration + 1 : now;
+}
+
 std::optional<UnixTime> parse_moment(std::string_view text,
                                      UnixTime now) noexcept
 {
@@ -232,8 +237,9 @@ std::optional<UnixTime> parse_moment(std::string_view text,
         return std::nullopt;
     }
     const auto duration = parse_duration(text);
-    return duration && *duration <= kLongest ? std::optional(now + *duration)
-                                             : std::nullopt;
+    return duration && *duration <= kLongest
+               ? std::optional(end_of(now, *duration))
+               : std::nullopt;
 }
 
 std::optional<std::int64_t> parse_duration(std::string_view text) noexcept

@@ -41,6 +41,10 @@ std::optional<UnixTime> parse_date(std::string_view text) noexcept;
 // Whether parse_date() can return it: the years 0 to 9999.
 bool has_four_digit_year(UnixTime time) noexcept;
 
+// When a duration ends that begins within the second `now`: in the second after
+// its last, so that it is never shorter. 0 ends at once.
+UnixTime end_of(UnixTime now, std::int64_t duration) noexcept;
+
 // A moment as people write it: a date as above, a time of RFC 3339
 // ("2030-12-05T12:00:00.5+02:00"; fractions of a second are dropped), or a
 // duration from `now` with its unit ("30d"). nullopt for anything else.

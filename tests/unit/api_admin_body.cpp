@@ -71,7 +71,7 @@ TEST_CASE("the body of a key has scopes and an end", "[api]")
         R"({"scopes":["read","admin"],"expires":"30d","account":"a1","disabled":true})");
     CHECK_FALSE(body.apply(key, 1000));
     CHECK(scopes_text(key) == "read,admin");
-    CHECK(key.expires == 1000 + 30 * 86400);
+    CHECK(key.expires == 1000 + 30 * 86400 + 1);
     CHECK(key.disabled);
     CHECK(body.account == "a1");
 

@@ -187,7 +187,7 @@ TEST_CASE("a rotation replaces a key by one of the same properties", "[store]")
 
     const auto finished = r.finish(rotation, *begun.value());
     REQUIRE_FALSE(finished.failed());
-    CHECK(finished.value().expires == r.world.time + 60);
+    CHECK(finished.value().expires == r.world.time + 61);
     CHECK(finished.value().replaced_by == "new");
     r.check_rotated();
     CHECK(r.record("new").at("label") == "mine");

@@ -230,7 +230,7 @@ Task<api::KeyRecord> finish_rotation(KeyServers servers, std::string id,
         }
         const api::UnixTime now = co_await redis_time(servers.accounts);
         api::KeyRecord& record = old->record;
-        const api::UnixTime end = now + grace;
+        const api::UnixTime end = api::end_of(now, grace);
         record.expires = std::min(record.expires.value_or(end), end);
         record.replaced_by = next.record.id;
         old->successors.clear();
