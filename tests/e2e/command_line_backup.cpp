@@ -250,6 +250,25 @@ TEST_CASE("command line backup: an export misses no key that is being deleted")
         exports_only_the_other(between.url());
         CHECK(between.has_acted());
     }
+    SECTION("its entry is still there when keys are listed")
+    {
+        const std::vector<Words> commands = {
+            {"key", "list"}, {"key", "list", "--account", key.account}};
+        for (const Words& command : commands) {
+            INFO(command.size());
+            const auto digest = record.substr(record.rfind(':') + 1);
+            redis.command({"HSET", "petstore:keys", key.id, digest});
+            redis.command({"DEL", record});
+            ActingRedis between(redis, {"HSCAN", "petstore:accounts"}, [&] {
+                redis.command({"HDEL", "petstore:keys", key.id});
+            });
+            const auto listed = ctl(between.url(), command);
+            CHECK(listed.code == 0);
+            CHECK(listed.err.empty());
+            CHECK_FALSE(contains(listed.out, key.id));
+            CHECK(between.has_acted());
+        }
+    }
     SECTION("its deletion was interrupted")
     {
         redis.command({"HSET", record, "disabled", "1"});

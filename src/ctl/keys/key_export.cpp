@@ -1,13 +1,8 @@
-#include <algorithm>
-#include <chrono>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "../../store/accounts/account_administration.h"
-#include "../../store/accounts/account_index_tasks.h"
 #include "../../store/keys/key_administration.h"
-#include "../../store/keys/key_tasks.h"
 #include "../exit.h"
 #include "../terminal/output.h"
 #include "backup_lines.h"
@@ -74,34 +69,6 @@ private:
     std::string text_;
     Failure::Kind kind_ = Failure::Kind::failed;
 };
-
-// Leaves out what is no gap: an account may be deleted before its key, a key
-// before its entry in the index, and an account has an entry before it has a
-// record. Waits for such commands. `missing`: what add_unlisted() returned.
-void forget_unfinished(Context& context, const store::KeyServers& servers,
-                       store::KeyListing& listing, store::AccountListing& all,
-                       std::vector<std::string>& missing)
-{
-    constexpr std::chrono::seconds kCommandTime(1);
-    auto& keys = listing.missing;
-    auto& accounts = all.missing;
-    if (keys.empty() && accounts.empty() && missing.empty()) {
-        return;
-    }
-    std::this_thread::sleep_for(kCommandTime);
-    missing = add_unlisted(context, servers, listing, all);
-    const auto is_deleted = [&](const std::string& id) {
-        return !context.await(store::read_index(servers, id)).has_value();
-    };
-    keys.erase(std::remove_if(keys.begin(), keys.end(), is_deleted),
-               keys.end());
-    const auto is_complete = [&](const std::string& id) {
-        return !context.await(store::lacks_record(servers, id));
-    };
-    accounts.erase(
-        std::remove_if(accounts.begin(), accounts.end(), is_complete),
-        accounts.end());
-}
 
 }  // namespace
 

@@ -80,7 +80,9 @@ void list_keys(Context& context, const KeyFilter& filter)
                         : store::list_keys_of_account(servers, {account, ""}));
     const api::UnixTime now = context.now(servers);
     auto all = context.await(store::list_accounts(servers, false));
-    const auto missing = add_unlisted(context, servers, listing, all);
+    auto missing = add_unlisted(context, servers, listing, all);
+    all.missing.clear();  // accounts are not listed
+    forget_unfinished(context, servers, listing, all, missing);
     std::map<std::string, const char*> problems;  // of accounts
     for (const std::string& id : all.damaged) {
         problems.emplace(id, " is damaged");

@@ -1,15 +1,19 @@
 #include "key_output.h"
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 #include <set>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "../../api/administration_json.h"
 #include "../../store/accounts/account_administration.h"
+#include "../../store/accounts/account_index_tasks.h"
 #include "../../store/accounts/account_tasks.h"
 #include "../../store/keys/key_administration.h"
+#include "../../store/keys/key_tasks.h"
 #include "../accounts/account_output.h"
 
 namespace petstore::ctl {
@@ -114,6 +118,31 @@ std::vector<std::string> add_unlisted(Context& context,
                                 }),
                  listed.end());
     return {missing.begin(), missing.end()};
+}
+
+void forget_unfinished(Context& context, const store::KeyServers& servers,
+                       store::KeyListing& listing, store::AccountListing& all,
+                       std::vector<std::string>& missing)
+{
+    constexpr std::chrono::seconds kCommandTime(1);
+    auto& keys = listing.missing;
+    auto& accounts = all.missing;
+    if (keys.empty() && accounts.empty() && missing.empty()) {
+        return;
+    }
+    std::this_thread::sleep_for(kCommandTime);
+    missing = add_unlisted(context, servers, listing, all);
+    const auto is_deleted = [&](const std::string& id) {
+        return !context.await(store::read_index(servers, id)).has_value();
+    };
+    keys.erase(std::remove_if(keys.begin(), keys.end(), is_deleted),
+               keys.end());
+    const auto is_complete = [&](const std::string& id) {
+        return !context.await(store::lacks_record(servers, id));
+    };
+    accounts.erase(
+        std::remove_if(accounts.begin(), accounts.end(), is_complete),
+        accounts.end());
 }
 
 ShownKey shown_key(Context& context, const store::KeyServers& servers,

@@ -40,6 +40,13 @@ std::vector<std::string> add_unlisted(Context& context,
                                       store::KeyListing& listing,
                                       store::AccountListing& all);
 
+// Leaves out what is no gap: an account may be deleted before its key, a key
+// before its entry in the index, and an account has an entry before it has a
+// record. Waits for such commands. `missing`: what add_unlisted() returned.
+void forget_unfinished(Context& context, const store::KeyServers& servers,
+                       store::KeyListing& listing, store::AccountListing& all,
+                       std::vector<std::string>& missing);
+
 // `secret`: the key itself, for a new key only. `now`: for its state.
 Json json_of(const ShownKey& shown, const api::PlanTable& plans,
              api::UnixTime now, std::string_view secret = {});
