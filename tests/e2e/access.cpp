@@ -367,6 +367,8 @@ TEST_CASE("access: a zone below 256k has no room for routes")
 
 TEST_CASE("access: errors of the configuration")
 {
+    expect_refused("petstore_key_header on;",
+                   "invalid value \"on\" in \"petstore_key_header\" directive");
     expect_refused("petstore_key_header X_API_KEY;",
                    "it must be a name of 1 to 64 letters, digits and \"-\"");
     for (const std::string name :

@@ -91,7 +91,8 @@ char* set_key_header(ngx_conf_t* cf, LocConf& loc)
     ngx_str_t name = arguments(cf)[1];
     if (is_off(ngx_base::view(name))) {
         name.len = 0;
-    } else if (!is_header_name(ngx_base::view(name))) {
+    } else if (!is_header_name(ngx_base::view(name))
+               || ngx_base::view(name) == "on") {
         return refuse_value(
             cf, name,
             "a name of 1 to 64 letters, digits and \"-\", such as \"X-API-Key\", or \"off\"");

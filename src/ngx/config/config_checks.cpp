@@ -209,8 +209,9 @@ void check_basic_auth(ngx_conf_t* cf, const UsedLocation& location,
     const ReportAt at(cf, location.position);
     ngx_conf_log_error(
         NGX_LOG_WARN, cf, 0,
-        "no request can satisfy both \"auth_basic\" and the API key of location \"%V\": both are in the header \"Authorization\"; see \"satisfy any\"",
-        &core.name);
+        "no request can satisfy both \"auth_basic\" and the API key of location \"%V\": both are in the header \"Authorization\"; see \"petstore_key_header\"%s",
+        &core.name,
+        core.satisfy == NGX_HTTP_SATISFY_ALL ? " and \"satisfy any\"" : "");
 }
 
 // Of petstore_status and petstore_admin.
