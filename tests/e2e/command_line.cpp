@@ -54,6 +54,11 @@ TEST_CASE("command line: errors go to stderr and set the exit code")
         CHECK_FALSE(result.err.empty());
         CHECK(result.out.empty());
     }
+    CHECK(contains(ctl(redis.url(), {"key", "set", "x", "--plan"}).err,
+                   "--plan needs a value: see petstorectl help key set"));
+    const auto same = ctl(redis.url(), {"move", "--to", redis.url()});
+    CHECK(same.code == 2);
+    CHECK(contains(same.err, "--to names the same database as --redis"));
     const auto away = ctl("unix:/nowhere/redis.sock", {"key", "list"});
     CHECK(away.code > 0);
     CHECK_FALSE(away.err.empty());
@@ -353,6 +358,13 @@ TEST_CASE("command line: password and prefix need not be arguments")
     CHECK(list({url, "key", "list"}, {"REDISCLI_AUTH=geheim-7"}).code == 0);
     CHECK(list({url, "key", "list"}, {"REDISCLI_AUTH=other"}).code == 4);
 
+    const auto unreadable =
+        list({url, "key", "list"}, {"PETSTORE_REDIS_PASSWORD_FILE=/nowhere"});
+    CHECK(unreadable.code == 1);
+    CHECK(contains(unreadable.err,
+                   "the file of --password-file or "
+                   "PETSTORE_REDIS_PASSWORD_FILE: No such file"));
+
     write_file(file, "geheim-7\r\nsecond line\n");
     CHECK(list({url, "--password-file", file, "key", "list"},
                {"REDISCLI_AUTH=other"})
@@ -429,6 +441,10 @@ TEST_CASE("command line: an import reports the number of an invalid line")
     for (const auto& row : walk(store.http, "/v1/pets")) {
         CHECK(row.at("name") != "b");
     }
+    const auto array =
+        ctl(store.redis.url(), {"pet", "import", "-"}, "[{\"name\":\"a\"}]\n");
+    CHECK(array.code == 1);
+    CHECK(contains(array.err, "line 1: must be a JSON object."));
 }
 
 TEST_CASE("command line: a primary's name may be a misplaced key")

@@ -115,6 +115,15 @@ TEST_CASE("command line: several keys on standard input are refused")
     }
     CHECK(redis.command({"DBSIZE"}).integer == 0);
 
+    for (const std::string verb : {"import", "find"}) {
+        for (const char* none : {"", "\n"}) {
+            const auto result = ctl(redis.url(), {"key", verb}, none);
+            CHECK(result.code == 1);
+            CHECK(result.err
+                  == "petstorectl: there is no key on standard input\n");
+        }
+    }
+
     // Trailing blank lines are ignored.
     const auto imported = ctl(redis.url(), {"key", "import"}, first + "\r\n\n");
     REQUIRE(imported.code == 0);
@@ -546,7 +555,7 @@ TEST_CASE("command line: a change made again warns once")
         {"key", "set", key.id, "--plan", "partner", "--expires", "2020-01-01"});
     REQUIRE(of_key.size() == 3);
     CHECK(contains(of_key[0], "defines the plan partner"));
-    CHECK(contains(of_key[1], "the key has expired"));
+    CHECK(contains(of_key[1], "the key expired on"));
     const auto of_account =
         warnings("petstore:account:" + key.account,
                  {"account", "set", key.account, "--plan", "partner"});

@@ -429,6 +429,8 @@ TEST_CASE("usage: options are checked")
         const auto partial = ctl(redis.url(), {"usage", "a1", "no-such", form});
         CHECK(partial.code == 3);
         CHECK(partial.out.empty());
+        CHECK(contains(partial.err, "ACCOUNT 2: there is no such account"));
+        CHECK(contains(partial.err, "an external id needs --external-id"));
     }
     CHECK(ctl(redis.url(), {"usage", "--external-id", "none-has-it"}).code
           == 3);

@@ -42,7 +42,7 @@ void print_account(const api::PlanTable& plans, const api::AccountUsage& usage)
     const auto plan = plans.plan_in_force({}, account);
     const LimitTexts limits(plans, plan);
     print_property("id", account.id);
-    print_property("external id", account.external_id);
+    print_property("external id", text_or_dash(account.external_id));
     print_property("label", account.label);
     print_property("plan", plan_text(plans, plan.plan));
     print_property("per minute", limits.minute);

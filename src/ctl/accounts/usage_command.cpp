@@ -28,31 +28,50 @@ public:
 
     void run()
     {
-        const auto ids = names();
         // By the number of names, so that a program knows what it will get.
         const auto named =
             options_.accounts.size() + options_.external_ids.size();
+        const auto usages = read_named(named > 1);
         if (named == 1 && !percent_ && !options_.csv) {
-            return print_one(ids.front());
+            return print_one(usages.front());
         }
-        ids.empty() ? print_all() : print_named(ids);
+        named == 0 ? print_all() : print_named(usages);
     }
 
 private:
-    // Each account once, however often it is named.
-    std::vector<std::string> names()
+    // Each account once, however often it is named. Reads all before anything
+    // is printed, so that an unknown one leaves no part of a report.
+    std::vector<api::AccountUsage> read_named(bool several)
     {
-        std::vector<std::string> named = options_.accounts;
-        for (const std::string& external_id : options_.external_ids) {
-            named.push_back(resolve(context_, {"", external_id}));
-        }
-        std::vector<std::string> ids;
-        for (const std::string& id : named) {
-            if (std::find(ids.begin(), ids.end(), id) == ids.end()) {
-                ids.push_back(id);
+        std::vector<api::AccountUsage> usages;
+        const auto add = [&](const char* option, std::size_t index,
+                             const store::AccountName& name) {
+            try {
+                const std::string id = resolve(context_, name);
+                if (std::none_of(usages.begin(), usages.end(),
+                                 [&](const api::AccountUsage& usage) {
+                                     return usage.account.id == id;
+                                 })) {
+                    usages.push_back(read(id));
+                }
+            } catch (const Failure& failure) {
+                if (!several || failure.kind() != Failure::Kind::not_found) {
+                    throw;
+                }
+                // Not the word itself, which may be a misplaced API key.
+                throw Failure(std::string(option) + ' '
+                                  + std::to_string(index + 1) + ": "
+                                  + failure.what(),
+                              failure.kind());
             }
+        };
+        for (std::size_t i = 0; i < options_.accounts.size(); ++i) {
+            add("ACCOUNT", i, {options_.accounts[i], ""});
         }
-        return ids;
+        for (std::size_t i = 0; i < options_.external_ids.size(); ++i) {
+            add("--external-id", i, {"", options_.external_ids[i]});
+        }
+        return usages;
     }
 
     api::AccountUsage read(const std::string& id)
@@ -60,9 +79,8 @@ private:
         return context_.await(store::read_usage(servers_, id, of_.period));
     }
 
-    void print_one(const std::string& id)
+    void print_one(const api::AccountUsage& usage)
     {
-        const auto usage = read(id);
         if (context_.json()) {
             print_json(Json::parse(api::usage_json(usage, plans_, of_.period)));
         } else {
@@ -70,14 +88,8 @@ private:
         }
     }
 
-    // Reads all before it prints, so that an unknown id leaves no part of a
-    // report.
-    void print_named(const std::vector<std::string>& ids)
+    void print_named(const std::vector<api::AccountUsage>& usages)
     {
-        std::vector<api::AccountUsage> usages;
-        for (const std::string& id : ids) {
-            usages.push_back(read(id));
-        }
         auto report = make_report();
         for (const auto& usage : usages) {
             if (!percent_ || is_over(plans_, usage, *percent_)) {

@@ -141,6 +141,12 @@ bool is_a(const CLI::ParseError& error)
 {
     const CLI::App& command = deepest(app);
     const std::string see = ": see " + help_line(command);
+    const std::string_view text = error.what();
+    if (is_a<CLI::ArgumentMismatch>(error)
+        && text.find(": 1 required ") != std::string_view::npos) {
+        throw UsageError(std::string(text.substr(0, text.find(':')))
+                         + " needs a value" + see);
+    }
     if (is_a<CLI::ArgumentMismatch>(error) || is_a<CLI::ExcludesError>(error)) {
         throw UsageError(error.what() + see);
     }

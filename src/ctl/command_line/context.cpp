@@ -1,7 +1,9 @@
 #include "context.h"
 
+#include <cerrno>
 #include <cstdlib>
 #include <fstream>
+#include <system_error>
 #include <variant>
 
 #include "../../store/accounts/account_tasks.h"
@@ -26,11 +28,13 @@ redis::Deployment checked_deployment(const std::string& text,
 
 std::string read_password(const std::string& file, const std::string& option)
 {
+    errno = 0;
     std::ifstream stream(file, std::ios::binary);
     std::string text(redis::kMaxPassword + 3, '\0');  // "\r\n" and a byte more
     stream.read(text.data(), static_cast<std::streamsize>(text.size()));
     if (!stream && !stream.eof()) {
-        throw Failure("cannot read the file of " + option);
+        throw Failure("cannot read the file of " + option + ": "
+                      + std::generic_category().message(errno ? errno : EIO));
     }
     text.resize(static_cast<std::size_t>(stream.gcount()));
     const auto password = redis::password_in_file(text);
@@ -88,7 +92,8 @@ Context::Context(const GlobalOptions& options)
     : main_{"--redis",
             checked_deployment(options.redis, "--redis"),
             {options.user,
-             password_in(options.password_file, "--password-file")},
+             password_in(options.password_file,
+                         "--password-file or PETSTORE_REDIS_PASSWORD_FILE")},
             nullptr},
       schema_(checked_prefix(options.prefix)), json_(options.json)
 {
@@ -100,6 +105,9 @@ Context::Context(const GlobalOptions& options)
     }
     target_ = other(options.target, "--to", options.target_password_file,
                     "--to-password-file");
+    if (target_ && target_->deployment == main_.deployment) {
+        throw UsageError("--to names the same database as --redis");
+    }
     if (main_.deployment.tls()
         || (limit_redis_ && limit_redis_->deployment.tls())
         || (target_ && target_->deployment.tls())) {

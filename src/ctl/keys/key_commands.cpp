@@ -184,9 +184,10 @@ Json window_json(const api::AccountUsage::Counter& counter, std::int64_t limit)
 
 std::vector<std::string> window_row(std::string name,
                                     const api::AccountUsage::Counter& counter,
-                                    const std::string& limit)
+                                    std::int64_t limit)
 {
-    return {std::move(name), std::to_string(counter.used), limit,
+    return {std::move(name), std::to_string(counter.used),
+            limit != 0 ? std::to_string(limit) : "-",
             counter.reset ? api::iso_time(api::seconds_up(counter.reset))
                           : "-"};
 }
@@ -230,11 +231,10 @@ void show_key_usage(Context& context, const KeyId& key)
                     {"banned_until", banned_until}});
         return;
     }
-    const LimitTexts limits(plans, plan);
     print_table({{"WINDOW", "USED", "LIMIT", "RESETS"},
-                 window_row("minute", used.minute, limits.minute),
-                 window_row("day", used.day, limits.day),
-                 window_row("month", used.month, limits.month)});
+                 window_row("minute", used.minute, plan.limits.minute),
+                 window_row("day", used.day, plan.limits.day),
+                 window_row("month", used.month, plan.limits.month)});
     print_line("denied requests in the ban window: "
                + std::to_string(used.strikes));
     print_line("bans of the last 24 hours: " + std::to_string(used.bans));
@@ -279,10 +279,12 @@ void add_key_commands(CLI::App& app, Action& action)
                 show_key_usage);
     add_command(
         key, "export",
-        "Write the records of all keys as NDJSON, for a backup or another Redis; without the keys themselves",
+        "Write plans, accounts and the records of keys as NDJSON, for a backup or another Redis; without the keys themselves",
         action, export_keys);
-    add_command(key, "restore", "Add the keys of an export that do not exist",
-                action, restore_keys);
+    add_command(
+        key, "restore",
+        "Add the plans, accounts and keys of an export that do not exist",
+        action, restore_keys);
 }
 
 }  // namespace petstore::ctl

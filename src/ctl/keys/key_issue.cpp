@@ -91,6 +91,9 @@ std::string read_secret(const std::string& argument)
         != std::string_view::npos) {
         throw Failure("standard input has several lines: give one key");
     }
+    if (secret.empty()) {
+        throw Failure("there is no key on standard input");
+    }
     return secret;
 }
 

@@ -87,7 +87,7 @@ api::UnixTime moment_option(const char* name, const std::string& value,
 void warn_of_expiry(const api::KeyRecord& record, api::UnixTime now)
 {
     if (record.expires && *record.expires <= now) {
-        warn("the key has expired on " + api::iso_time(*record.expires));
+        warn("the key expired on " + api::iso_time(*record.expires));
     }
 }
 

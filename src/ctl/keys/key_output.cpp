@@ -191,7 +191,7 @@ void print_key(const ShownKey& shown, const api::PlanTable& plans,
     const LimitTexts limits(plans, plan);
     print_property("id", record.id);
     print_property("account", record.account);
-    print_property("external id", shown.account.external_id);
+    print_property("external id", text_or_dash(shown.account.external_id));
     print_property("plan", plan_text(plans, plan.plan));
     print_property("per minute", limits.minute);
     print_property("per day", limits.day);

@@ -278,6 +278,11 @@ private:
 
     Failure invalid_line(std::string_view problem) const
     {
+        // Of a request, in messages for clients of the API.
+        constexpr std::string_view kBody = "The body ";
+        if (problem.substr(0, kBody.size()) == kBody) {
+            problem.remove_prefix(kBody.size());
+        }
         return Failure("line " + std::to_string(lines_.number()) + ": "
                        + std::string(problem));
     }

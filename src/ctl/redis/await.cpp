@@ -53,7 +53,9 @@ const char* hint(store::Refusal refusal)
     case store::Refusal::not_found:
         return ": see petstorectl key list";
     case store::Refusal::account_not_found:
-        return ": see petstorectl account list";
+        return ": see petstorectl account list; an external id needs --external-id";
+    case store::Refusal::account_in_use:
+        return ": delete them first, see petstorectl key list --account ID";
     case store::Refusal::plan_not_found:
         return ": see petstorectl plan list";
     case store::Refusal::expired:
