@@ -18,9 +18,9 @@ void refuse_address(RequestTask& task, const api::RateView& rate)
     task.refuse(api::denial(decision, now), std::move(response));
 }
 
-}  // namespace
-
-void refuse_key(RequestTask& task, const store::RefusedKey& key)
+// Counts the request in the window of its client's address and reports that
+// window's rate. Returns true if the window is exceeded and has refused it.
+bool limit_address(RequestTask& task)
 {
     RequestState& state = task.state();
     if (!state.address) {
@@ -28,24 +28,37 @@ void refuse_key(RequestTask& task, const store::RefusedKey& key)
     }
     const AddressWindow& window = *state.address;
     if (task.is_reported()) {
-        state.key = {nullptr, key};
-        // The rate of a decision in another store remains.
-        if (state.decision.stage != SharedDecision::Stage::made) {
-            state.rate = window.rate;
-        }
+        state.rate = window.rate;
     }
-    task.report().limit_status = api::LimitStatus::denied;
-
-    const Settings& settings = task.settings();
-    if (settings.enforce_address_limit && window.exceeded) {
-        if (!settings.limit_dry_run) {
-            task.report().limit_status = api::LimitStatus::limited;
-            return refuse_address(task, window.rate);
-        }
+    if (!task.settings().enforce_address_limit || !window.exceeded) {
+        return false;
+    }
+    if (task.settings().limit_dry_run) {
         task.report().limit_status = api::LimitStatus::limited_dry_run;
         task.log().dry_run(nullptr);
+        return false;
+    }
+    task.report().limit_status = api::LimitStatus::limited;
+    refuse_address(task, window.rate);
+    return true;
+}
+
+}  // namespace
+
+void refuse_key(RequestTask& task, const store::RefusedKey& key)
+{
+    RequestState& state = task.state();
+    if (task.is_reported()) {
+        state.key = {nullptr, key};
+    }
+    task.report().limit_status = api::LimitStatus::denied;
+    // After a decision, the limits of its account apply, and are reported.
+    if (state.decision.stage != SharedDecision::Stage::made
+        && limit_address(task)) {
+        return;
     }
 
+    const Settings& settings = task.settings();
     api::Error error;
     Response response;
     if (key.refusal == api::KeyRefusal::missing) {

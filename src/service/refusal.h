@@ -6,8 +6,10 @@
 namespace petstore::service {
 
 // Answers a request without a valid key. Counts it in the window of its
-// client's address, which limits it only where that is enforced. nginx may have
-// freed its request when this returns.
+// client's address, which limits it only where that is enforced. Not so if the
+// limits of an account have decided about it: its key has ended since, or is
+// not valid in another store. nginx may have freed its request when this
+// returns.
 void refuse_key(RequestTask& task, const store::RefusedKey& key);
 
 // Whether the location accepts the key's plan.

@@ -122,6 +122,9 @@ TEST_CASE("a create whose body comes late needs a key that is still usable",
           "[service]")
 {
     Fixture f;
+    // The address limits only requests without an account.
+    f.worker.settings.enforce_address_limit = true;
+    f.client.request().address = {{60, 0, f.worker.now() + 42}, true};
     f.client.body_is_here = false;
     f.admit();
     const auto rate = f.client.rate();

@@ -424,11 +424,15 @@ TEST_CASE("the rate is that of the decision, also where another store refuses",
     FakeClient main(worker);
     main.send();
     worker.reply_limit({1, 3, 40});
+    other.settings.enforce_address_limit = true;
     FakeClient redirected(other, main, "/v1/pets", FakeClient::Part::redirect);
+    redirected.request().address = {{60, 0, worker.now() + 42}, true};
     redirected.start();
     other.reply_no_record();
     CHECK(redirected.status == 401);
+    CHECK(redirected.request().counted == 0);
     CHECK(main.rate() == Rate{60, 57, worker.now() + 30});
+    CHECK(main.state().limit_status == api::LimitStatus::denied);
     CHECK(main.state().key.refused.refusal == api::KeyRefusal::unknown);
 }
 
