@@ -325,6 +325,15 @@ TEST_CASE("usage location: not part of a document that is not true of it")
     auto irrelevant = with_usage();
     irrelevant.location += "petstore_get_sunset off;";
     CHECK(is_described(irrelevant));
+    // Clients cannot reach it, or their keys are not valid there.
+    for (const char* directive : {"internal;", "petstore_prefix other;"}) {
+        INFO(directive);
+        CHECK_FALSE(is_described(with_usage(directive)));
+        auto two = with_usage();
+        two.server = "location = /v1/authz { petstore_usage; "
+                     + std::string(directive) + " }" + two.server;
+        CHECK(is_described(two));
+    }
 }
 
 TEST_CASE("usage location: other handlers there are guarded")

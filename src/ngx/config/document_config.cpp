@@ -48,8 +48,8 @@ bool describes(const openapi::Settings& api, const LocConf& other)
 }
 
 // The path, relative to the base path, of a petstore_usage that the document
-// describes: one below the base path in the same server. Empty if there is
-// none.
+// describes: one below the base path in the same server, for the same clients
+// and keys. Empty if there is none.
 std::string usage_path(const MainConf& main, const DocumentedLocation& location,
                        const openapi::Settings& settings)
 {
@@ -58,6 +58,8 @@ std::string usage_path(const MainConf& main, const DocumentedLocation& location,
         const std::string_view path = ngx_base::view(usage.core->name);
         if (usage.server == location.server
             && usage.core->handler == usage_handler && is_plain(*usage.core)
+            && !usage.core->internal
+            && usage.conf->storage == location.conf->storage
             && path.size() > base.size() && path.substr(0, base.size()) == base
             && describes(settings, *usage.conf)) {
             return std::string(path.substr(base.size() - 1));
