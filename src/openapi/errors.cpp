@@ -216,6 +216,7 @@ std::vector<ErrorCase> errors_of(Operation operation,
 std::string_view description_of(int status, Operation operation) noexcept
 {
     const bool is_admin = (set_of(operation) & kAdmin) != 0;
+    const bool has_limits = operation != Operation::get_usage;
     switch (status) {
     case 304:
         return "The request has \"If-None-Match: *\"; without it, the answer would be 200.";
@@ -224,7 +225,9 @@ std::string_view description_of(int status, Operation operation) noexcept
     case 401:
         return "No API key was sent, or one that is unknown, expired, disabled or deleted.";
     case 403:
-        return "The API key lacks the scope for this operation, its plan is too small for the cost of this request, or the server refuses this client.";
+        return has_limits
+                   ? "The API key lacks the scope for this operation, its plan is too small for the cost of this request, or the server refuses this client."
+                   : "The server refuses this client.";
     case 404:
         return is_admin ? "There is no such object or path."
                         : "There is no such pet or path.";
@@ -249,7 +252,9 @@ std::string_view description_of(int status, Operation operation) noexcept
     case 422:
         return "The Idempotency-Key was used with another body.";
     case 429:
-        return "The account is over its limit or banned, or the server limits this client.";
+        return has_limits
+                   ? "The account is over its limit or banned, or the server limits this client."
+                   : "The server limits this client.";
     case 500:
         return "The service failed.";
     case 501:

@@ -311,6 +311,8 @@ TEST_CASE("the document has the usage where it is configured", "[openapi]")
     CHECK(codes_of(responses["429"])
           == std::set<std::string>{"rate_limit_exceeded", "too_many_requests"});
     CHECK(codes_of(responses["403"]) == std::set<std::string>{"forbidden"});
+    CHECK(responses["429"]["description"] == "The server limits this client.");
+    CHECK(responses["403"]["description"] == "The server refuses this client.");
     for_each_object(whole, [&](const json& object) {
         if (const auto found = object.find("$ref"); found != object.end()) {
             const std::string pointer = found->get<std::string>().substr(1);
