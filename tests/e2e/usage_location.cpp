@@ -336,6 +336,25 @@ TEST_CASE("usage location: not part of a document that is not true of it")
     }
 }
 
+TEST_CASE("usage location: a body is ignored, whatever its size")
+{
+    BackEnd back_end;
+    auto options = with_back_end(
+        with_usage("client_max_body_size 1k;"
+                   "limit_except GET { proxy_pass http://%BACK_END%; }"),
+        back_end);
+    Store store(options);
+    const auto send = [&](const std::string& method, const std::string& key) {
+        Http http(store.nginx.url(), key);
+        return http.send({method, kPath, {}, std::string(2000, 'x')});
+    };
+    CHECK(send("GET", store.key.secret).status == 200);
+    expect_error(send("GET", ""), 401, "missing_api_key");
+    // Another handler may read it.
+    expect_error(send("POST", store.key.secret), 413, "payload_too_large");
+    CHECK(back_end.count() == 0);
+}
+
 TEST_CASE("usage location: other handlers there are guarded")
 {
     NginxOptions options;

@@ -19,9 +19,9 @@ constexpr std::size_t kMegabyte = 1024 * 1024;
 constexpr time_t kDefaultSunset = 1922659200;  // 2030-12-05T00:00:00Z
 
 // Disables nginx's limit on body sizes, which nginx would apply before
-// authentication; the module applies its own after it. A smaller
-// client_max_body_size still applies. nginx checks that of the location before
-// it enters an `if` or limit_except.
+// authentication; the module applies its own after it, where it reads a body. A
+// smaller client_max_body_size still applies. nginx checks that of the location
+// before it enters an `if` or limit_except.
 void take_over_body_limit(ngx_conf_t* cf, const LocConf& prev, LocConf& conf)
 {
     auto& core = core_loc_conf(cf);
@@ -31,7 +31,7 @@ void take_over_body_limit(ngx_conf_t* cf, const LocConf& prev, LocConf& conf)
             conf.service.max_body,
             static_cast<std::size_t>(core.client_max_body_size));
     }
-    const bool lifts = conf.admits_in_content || core.handler == admin_handler;
+    const bool lifts = conf.admits_in_content || admits_itself(core.handler);
     if (core.noname) {
         conf.lifted_body_limit = prev.lifted_body_limit;
     } else if (lifts) {
@@ -371,11 +371,11 @@ char* merge_loc_conf(ngx_conf_t* cf, void* parent, void* child) noexcept
         register_location(cf, prev, conf, main, admission);
         if (conf.serves || conf.own_handler == admin_handler) {
             main.documented.push_back({&conf, server_of(cf)});
-            take_over_body_limit(cf, prev, conf);
         }
         if (!needs_admission(conf)) {
             return kConfOk;
         }
+        take_over_body_limit(cf, prev, conf);
         main.in_use = true;
         conf.main = &main;
         return !uses_redis(cf, prev, conf) || choose_redis(cf, main, conf)
