@@ -704,15 +704,20 @@ TEST_CASE("cors: files, ranges, redirects inside nginx, SSI and WebSockets")
         location /files/ { root %DIR%; }
         location /ssi/ { root %DIR%; ssi on; }
         location /internal/ { internal; petstore_guard off;
-                              alias %DIR%/files/; })";
+                              alias %DIR%/files/; }
+        location /guarded/ { internal; petstore_cors off;
+                             alias %DIR%/files/; }
+        location /theirs/ { internal; petstore_cors https://evil.example;
+                            alias %DIR%/files/; })";
     GuardedStore shop(
         options,
         "proxy_http_version 1.1;proxy_set_header Upgrade $http_upgrade;proxy_set_header Connection upgrade;",
         [](const BackEnd::Request& request) {
-            if (request.target == "/shop/file") {
+            const auto name = request.target.substr(sizeof("/shop/") - 1);
+            if (!name.empty()) {
                 return Response{200,
                                 "1.1",
-                                {{"X-Accel-Redirect", "/internal/a.txt"},
+                                {{"X-Accel-Redirect", "/" + name + "/a.txt"},
                                  {"Vary", "Accept"},
                                  {"Access-Control-Allow-Origin", kOther}},
                                 ""};
@@ -754,9 +759,14 @@ TEST_CASE("cors: files, ranges, redirects inside nginx, SSI and WebSockets")
     expect_readable(failed);
     expect_readable(http.send({"HEAD", "/files/a.txt", from(kApp)}));
 
-    const auto sent = http.get("/shop/file", from(kApp));
-    CHECK(sent.body == "0123456789");
-    expect_readable(sent);
+    // The location of the preflight decides, wherever nginx goes on.
+    for (const std::string name : {"internal", "guarded", "theirs"}) {
+        INFO(name);
+        const auto sent = http.get("/shop/" + name, from(kApp));
+        CHECK(sent.body == "0123456789");
+        expect_readable(sent);
+        expect_unreadable(http.get("/shop/" + name, from(kOther)));
+    }
     const auto page = http.get("/ssi/page.html", from(kApp));
     CHECK(page.body == "[],0123456789");
     expect_readable(page);

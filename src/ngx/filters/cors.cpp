@@ -49,14 +49,20 @@ std::string_view allowed_origin(ngx_http_request_t* r,
     return {};
 }
 
-// The policy that applies to a response; nullptr if there is none. Errors that
-// are replaced outside the service follow the policy where they occur.
+// The policy that applies to a response; nullptr if there is none. Wherever
+// nginx has redirected the request, it is that of the location by which a
+// preflight is answered, if that has one. Errors that are replaced outside the
+// service follow the policy where they occur.
 const CorsPolicy* policy_of(ngx_http_request_t* r) noexcept
 {
     const RequestInfo* info = request_info(r, false);
-    const bool applies =
-        belongs_to_service(r) || (info != nullptr && info->error_page.replaces);
-    return applies ? governing_conf(r).cors : nullptr;
+    if (!belongs_to_service(r)
+        && (info == nullptr || !info->error_page.replaces)) {
+        return nullptr;
+    }
+    const LocConf* first = info != nullptr ? info->entered.first : nullptr;
+    return first != nullptr && first->cors != nullptr ? first->cors
+                                                      : governing_conf(r).cors;
 }
 
 // With gzip_vary, nginx writes a separate Vary line before ours, but some
