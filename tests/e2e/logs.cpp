@@ -272,6 +272,24 @@ TEST_CASE("logs: each line of the JSON logs of nginx-conf is JSON")
     CHECK(line["error"] == "rate_limit_exceeded");
 }
 
+TEST_CASE("nginx-conf: caches keep the compressed document apart")
+{
+    const auto* const name = GENERATE("production.conf", "container.conf");
+    CAPTURE(name);
+    const RedisServer redis;
+    const NginxServer nginx(shipped(name, redis));
+    Http http(nginx.url());
+    const auto packed =
+        http.get("/v1/openapi.json", {{"Accept-Encoding", "gzip"}});
+    CHECK(packed.header("content-encoding") == "gzip");
+    const auto plain = http.get("/v1/openapi.json");
+    CHECK_FALSE(plain.has("content-encoding"));
+    for (const auto& response : {packed, plain}) {
+        CHECK(response.header("cache-control") == "no-cache");
+        CHECK(response.header("vary") == "Accept-Encoding");
+    }
+}
+
 TEST_CASE("logs: probes and metrics of production.conf are not logged")
 {
     const RedisServer redis;
