@@ -89,11 +89,13 @@ bool is_base_url(std::string_view text) noexcept
 {
     for (const std::string_view scheme : {"http://", "https://"}) {
         if (text.substr(0, scheme.size()) == scheme) {
-            const auto host = text.substr(
-                scheme.size(), text.find('/', scheme.size()) - scheme.size());
+            const auto rest = text.substr(scheme.size());
+            const auto host = rest.substr(0, rest.find('/'));
+            const auto path = rest.substr(host.size());
             // Variables are not supported and would be sent literally.
-            return is_authority(host) && is_plain_path(text)
-                   && text.find_first_of("@$") == std::string_view::npos;
+            return is_authority(host) && is_plain_path(host)
+                   && (path.empty() || is_normal_path(path))
+                   && rest.find_first_of("@$") == std::string_view::npos;
         }
     }
     return false;
@@ -336,7 +338,7 @@ char* set_base_url(ngx_conf_t* cf, LocConf& loc)
                                 : redis::redact_url(text);
         return refuse(
             cf,
-            "invalid value \"%s\" in \"petstore_base_url\" directive, it must be an absolute http or https URL without user, query, variables and characters to be escaped",
+            "invalid value \"%s\" in \"petstore_base_url\" directive, it must be an absolute http or https URL without user, query, variables and characters to be escaped, and without \"//\" and \"/.\" in its path",
             quoted.c_str());
     }
     loc.base_url = url;
