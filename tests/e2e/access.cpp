@@ -387,6 +387,10 @@ TEST_CASE("access: errors of the configuration")
     expect_refused("petstore_allow_plans all pro;",
                    "it must be \"all\" alone, or names of plans");
     expect_refused("petstore_allow_plans Pro;", "names of plans");
+    expect_refused("petstore_allow_plans none;", "not \"none\"");
+    expect_refused(
+        "petstore_allow_plans pro free pro;",
+        "duplicate plan \"pro\" in \"petstore_allow_plans\" directive");
     expect_refused("petstore_route \"a b\";", "in \"petstore_route\"");
     for (const std::string line :
          {"petstore_route off;", "petstore_route OFF;",

@@ -124,10 +124,16 @@ char* set_allow_plans(ngx_conf_t* cf, LocConf& loc)
         if (text == "all" && count == 2) {
             continue;
         }
-        if (text == "all" || !api::is_plan_name(text)) {
+        if (!api::may_name_plan(text)) {
             return refuse_value(
                 cf, name,
-                "\"all\" alone, or names of plans: 1 to 32 lower-case letters, digits, \"-\" or \"_\"");
+                "\"all\" alone, or names of plans: 1 to 32 lower-case letters, digits, \"-\" or \"_\", and not \"none\"");
+        }
+        if (std::find(plans->begin(), plans->end(), text) != plans->end()) {
+            return refuse(
+                cf,
+                "duplicate plan \"%V\" in \"petstore_allow_plans\" directive",
+                &name);
         }
         plans->emplace_back(text);
     }
