@@ -434,10 +434,17 @@ TEST_CASE("nginx modules: the service answers as the page of a 416")
             recursive_error_pages on;
             alias %DIR%/;
             error_page 416 = /v1/pets;
-        })";
+        }
+        location /files/twice/ {
+            petstore_guard on;
+            alias %DIR%/;
+            error_page 416 =200 /page;
+        }
+        location = /page { root %DIR%; })";
     Store store(options);
     import_pets(store.redis, 3);
     write_file(store.nginx.path("file"), "small");
+    write_file(store.nginx.path("page"), "page");
     const Headers beyond = {{"Range", "bytes=90-"}};
 
     for (const auto& [path, start] :
@@ -458,6 +465,10 @@ TEST_CASE("nginx modules: the service answers as the page of a 416")
     const auto refused = store.http.get("/files/refused/file", beyond);
     expect_error(refused, 416, "bad_request");
     CHECK(refused.has("content-range"));
+    // nginx applies the Range to this page, too.
+    const auto twice = store.http.get("/files/twice/file", beyond);
+    expect_error(twice, 416, "bad_request");
+    CHECK(twice.header("content-range") == "bytes */4");
 }
 
 TEST_CASE("nginx modules: the page of a dropped getPet announces its sunset")

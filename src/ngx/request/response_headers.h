@@ -27,7 +27,7 @@ bool add_response_headers(ngx_http_request_t* r,
 
 // Call for an error's page of this status: removes what a handler may have set
 // for the response that a filter has dropped, which nginx keeps. The
-// Content-Range of a 416 stays.
+// latest Content-Range of a 416 stays.
 void forget_dropped_response(ngx_http_request_t* r, ngx_uint_t status) noexcept;
 
 // Replaces the rate headers of a guarded handler with ours.
