@@ -184,10 +184,10 @@ ngx_int_t check_and_install(ngx_conf_t* cf, MainConf& conf) noexcept
     return conf.has_guard ? install_guard(cf) : NGX_OK;
 }
 
-// nginx unloads a module that a refused configuration was the first to load, but
-// leaves its filters in the chains that new workers run. A library that did not
-// come so far can be unloaded, and then replaced by another file. One that is
-// part of nginx's executable is not found, and stays anyway.
+// nginx unloads a module that a refused configuration was the first to load,
+// but leaves its filters in the chains that new workers run. A library that did
+// not come so far can be unloaded, and then replaced by another file. One that
+// is part of nginx's executable is not found, and stays anyway.
 void stay_loaded() noexcept
 {
     Dl_info library;
