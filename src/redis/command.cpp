@@ -16,6 +16,8 @@ namespace {
 // Most commands need no second allocation.
 constexpr std::size_t kUsualArguments = 12;
 
+constexpr std::string_view kCallByText = "EVAL";
+
 }  // namespace
 
 Command::Command(std::string_view name)
@@ -71,20 +73,13 @@ std::string_view Command::routing_key() const noexcept
                                             args_[routing_].size);
 }
 
-void Command::use_script_text() noexcept
-{
-    constexpr std::string_view kEval = "EVAL";
-    args_[0] = {kEval.data(), 0, kEval.size()};
-    args_[1] = {script_->text.data(), 0, script_->text.size()};
-    script_ = nullptr;
-}
-
 bool Command::fall_back_to_text(const Reply& reply) noexcept
 {
-    if (script_ == nullptr || !is_unknown_script(reply)) {
+    if (script_ == nullptr || form_ == Form::text
+        || !is_unknown_script(reply)) {
         return false;
     }
-    use_script_text();
+    form_ = form_ == Form::digest ? Form::text_or_digest : Form::text;
     return true;
 }
 
@@ -109,7 +104,8 @@ Command Command::owned() const
 std::size_t Command::size_bound() const noexcept
 {
     constexpr std::size_t kFrame = 32;  // '$', the size in digits, line ends
-    std::size_t size = kFrame;
+    const Script* const text = carried_script();
+    std::size_t size = kFrame + (text != nullptr ? text->text.size() : 0);
     for (const Arg& arg : args_) {
         size += kFrame + arg.size;
     }
@@ -123,10 +119,14 @@ std::vector<std::string_view> Command::argv() const
     for (const Arg& arg : args_) {
         views.emplace_back(data_of(arg), arg.size);
     }
+    if (const Script* const text = carried_script()) {
+        views[0] = kCallByText;
+        views[1] = text->text;
+    }
     return views;
 }
 
-void Command::append_to(std::string& out) const
+void Command::append_to(std::string& out, const Script* text) const
 {
     // The longest command that a request sends is a page of 100.
     constexpr std::size_t kOnStack = 112;
@@ -145,6 +145,12 @@ void Command::append_to(std::string& out) const
     for (std::size_t i = 0; i < args_.size(); ++i) {
         texts[i] = data_of(args_[i]);
         sizes[i] = args_[i].size;
+    }
+    if (text != nullptr) {
+        texts[0] = kCallByText.data();
+        sizes[0] = kCallByText.size();
+        texts[1] = text->text.data();
+        sizes[1] = text->text.size();
     }
 
     char* formatted = nullptr;

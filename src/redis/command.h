@@ -54,11 +54,22 @@ public:
     std::string_view routing_key() const noexcept;
 
     // Sends the script's text instead of its digest from now on.
-    void use_script_text() noexcept;
+    void use_script_text() noexcept { form_ = Form::text; }
 
     // Whether to send the command once more because `reply` says that the
-    // server does not know the script. If so, it now carries the text.
+    // server does not know the script. If so, it now carries the text. The
+    // first time, its digest will do behind another command with the text.
     bool fall_back_to_text(const Reply& reply) noexcept;
+
+    // The script whose text the command carries; nullptr for none.
+    const Script* carried_script() const noexcept
+    {
+        return form_ == Form::digest ? nullptr : script_;
+    }
+    bool may_follow_text() const noexcept
+    {
+        return form_ == Form::text_or_digest;
+    }
 
     // A copy that borrows no argument, to send when this command is gone.
     // Throws std::bad_alloc.
@@ -72,9 +83,18 @@ public:
 
     // Appends the command's RESP form, produced by hiredis. Throws
     // std::bad_alloc.
-    void append_to(std::string& out) const;
+    void append_to(std::string& out) const { append_to(out, carried_script()); }
+    // The same with the script's digest.
+    void append_digest_to(std::string& out) const { append_to(out, nullptr); }
 
 private:
+    // How a call names its script.
+    enum class Form : std::uint8_t {
+        digest,
+        text_or_digest,  // see fall_back_to_text()
+        text,
+    };
+
     // Owned bytes move when more are added, so they are located by offset.
     struct Arg {
         const char* borrowed;  // nullptr: own_[offset]
@@ -87,10 +107,14 @@ private:
         return arg.borrowed ? arg.borrowed : own_.data() + arg.offset;
     }
 
-    std::vector<Arg> args_;
+    // `text`: the script whose text takes the place of its digest, or nullptr.
+    void append_to(std::string& out, const Script* text) const;
+
+    std::vector<Arg> args_;  // of a call, with the digest
     std::string own_;
-    const Script* script_ = nullptr;  // while its digest is sent
+    const Script* script_ = nullptr;  // of a call
     std::size_t routing_ = 0;         // index in args_; 0 for none
+    Form form_ = Form::digest;
     bool across_slots_ = false;
     bool has_replication_id_ = false;
 };

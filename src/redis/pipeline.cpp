@@ -8,8 +8,17 @@ bool Pipeline::add(const Command& command, ReplyHandler* handler,
                    std::uint64_t deadline, std::uint64_t now) noexcept
 {
     const std::size_t before = bytes_.size();
+    SentText* text = nullptr;
     try {
-        command.append_to(bytes_);
+        if (const Script* const script = command.carried_script()) {
+            text = &sent_text(*script);
+        }
+        if (text != nullptr && command.may_follow_text() && is_pending(*text)) {
+            text = nullptr;
+            command.append_digest_to(bytes_);
+        } else {
+            command.append_to(bytes_);
+        }
         pending_.push_back(
             {handler, deadline, end_, now, command.has_replication_id()});
     } catch (...) {
@@ -19,10 +28,23 @@ bool Pipeline::add(const Command& command, ReplyHandler* handler,
     const std::size_t size = bytes_.size() - before;
     end_ += size;
     held_ += holds_ ? size : 0;
+    if (text != nullptr) {
+        text->end = end_;
+    }
     if (command.has_replication_id()) {
         write_replication_id(end_);
     }
     return true;
+}
+
+Pipeline::SentText& Pipeline::sent_text(const Script& script)
+{
+    const auto known =
+        std::find_if(texts_.begin(), texts_.end(), [&](const SentText& text) {
+            return text.script == &script;
+        });
+    return known != texts_.end() ? *known
+                                 : texts_.emplace_back(SentText{&script, 0});
 }
 
 void Pipeline::set_replication_id(std::string_view id) noexcept

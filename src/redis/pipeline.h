@@ -6,6 +6,7 @@
 #include <deque>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "link.h"
 #include "replication.h"
@@ -31,7 +32,9 @@ public:
     }
 
     // False if out of memory; nothing was added then. `handler` is borrowed
-    // until pop() or fail(), and may be nullptr. `now` is for added().
+    // until pop() or fail(), and may be nullptr. `now` is for added(). Of many
+    // commands that the server answers with NOSCRIPT, one carries the text when
+    // they are sent again.
     bool add(const Command& command, ReplyHandler* handler,
              std::uint64_t deadline, std::uint64_t now = 0) noexcept;
 
@@ -100,6 +103,19 @@ private:
         bool has_replication_id;
     };
 
+    // The latest command with a script's text.
+    struct SentText {
+        const Script* script;
+        std::size_t end;  // offset of its end in the stream
+    };
+
+    // Throws std::bad_alloc.
+    SentText& sent_text(const Script& script);
+    bool is_pending(const SentText& text) const noexcept
+    {
+        return !empty() && text.end > pending_[failing_].start;
+    }
+
     std::size_t size() const noexcept { return pending_.size() - failing_; }
     std::size_t left() const noexcept { return bytes_.size() - sent_; }
 
@@ -119,6 +135,8 @@ private:
     std::size_t end_ = 0;      // of the end of bytes_
 
     std::array<char, Replication::kIdSize> replication_id_;
+
+    std::vector<SentText> texts_;  // one for each script
 
     std::deque<Pending> pending_;
     std::size_t failing_ = 0;  // left for fail_first() to remove

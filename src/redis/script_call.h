@@ -7,9 +7,9 @@
 
 namespace petstore::redis {
 
-// A call of a script: sends its digest, and its text if the server does not
-// know the digest. Derive from it and call start(); the command is kept until
-// the call ends.
+// A call of a script: sends its digest; after NOSCRIPT its text, or the digest
+// once more, behind another call's text (see Pipeline::add()). Derive from it
+// and call start(); the command is kept until the call ends.
 class ScriptCall : private ReplyHandler {
 protected:
     ~ScriptCall() = default;

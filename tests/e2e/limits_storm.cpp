@@ -107,6 +107,32 @@ TEST_CASE("limits storm: of unknown keys")
     CHECK(with(cost.answers, 401, "invalid_api_key") == kStorm);
 }
 
+TEST_CASE("limits storm: a script that Redis does not know is sent once")
+{
+    Hosts hosts(1);
+    const auto& redis = hosts.redis;
+    std::vector<Key> keys;
+    std::vector<Http> clients;
+    for (int i = 0; i < 40; ++i) {
+        keys.push_back(limited_key(redis, 1));
+        clients.emplace_back(hosts.nginx[0]->url(), keys.back().secret);
+    }
+    const auto before = command_counts(redis)["eval"];
+    for (auto& client : clients) {
+        CHECK(client.get("/v1/pets").status == 200);
+        CHECK(client.get("/v1/pets").status == 429);
+    }
+    // Each worker reports its denials together.
+    CHECK(wait_until([&] {
+        return std::all_of(keys.begin(), keys.end(), [&](const Key& key) {
+            return used(redis, key, "strikes") == 1;
+        });
+    }));
+    constexpr int kWorkers = 2;
+    constexpr int kScripts = 5;
+    CHECK(command_counts(redis)["eval"] - before <= kWorkers * kScripts);
+}
+
 TEST_CASE("limits storm: what requests leave in Redis expires")
 {
     NginxOptions options;

@@ -118,9 +118,15 @@ TEST_CASE("a script is called by its text after NOSCRIPT only", "[redis]")
     CHECK_FALSE(command.fall_back_to_text(replies(bulk("NOSCRIPT"))));
     CHECK(words(command) == Words{"EVALSHA", script.sha1, "0"});
 
-    CHECK(command.fall_back_to_text(replies("-NOSCRIPT x\r\n")));
-    CHECK(words(command) == Words{"EVAL", "return 1", "0"});
-    // Only once.
+    for (const bool may_follow_text : {true, false}) {
+        CHECK(command.fall_back_to_text(replies("-NOSCRIPT x\r\n")));
+        CHECK(words(command) == Words{"EVAL", "return 1", "0"});
+        CHECK(command.carried_script() == &script);
+        CHECK(command.may_follow_text() == may_follow_text);
+        std::string digest;
+        command.append_digest_to(digest);
+        CHECK(digest == array({bulk("EVALSHA"), bulk(script.sha1), bulk("0")}));
+    }
     CHECK_FALSE(command.fall_back_to_text(replies("-NOSCRIPT x\r\n")));
 }
 

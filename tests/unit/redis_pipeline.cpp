@@ -29,7 +29,120 @@ struct Handler final : redis::ReplyHandler {
 
 const std::string kPing = "*1\r\n$4\r\nPING\r\n";
 
+// What is sent after NOSCRIPT, in reply to as many commands.
+struct ScriptCalls {
+    ScriptCalls() = default;
+
+    static redis::Command call(const redis::Script& script, int unknown = 1)
+    {
+        redis::Command command(script, 0);
+        Replies replies;
+        for (int i = 0; i < unknown; ++i) {
+            REQUIRE(command.fall_back_to_text(replies("-NOSCRIPT x\r\n")));
+        }
+        return command;
+    }
+
+    static std::string text_of(const redis::Script& script)
+    {
+        return array({bulk("EVAL"), bulk(script.text), bulk("0")});
+    }
+    static std::string digest_of(const redis::Script& script)
+    {
+        return array({bulk("EVALSHA"), bulk(script.sha1), bulk("0")});
+    }
+
+    void add(const redis::Script& script, int unknown = 1)
+    {
+        REQUIRE(pipeline.add(call(script, unknown), &handler, 0));
+    }
+
+    // Also writes it.
+    std::string added()
+    {
+        const std::string bytes(pipeline.unsent());
+        pipeline.sent(bytes.size());
+        return bytes;
+    }
+
+    const redis::Script one{"one", "return 1"};
+    const redis::Script two{"two", "return 2"};
+    Pipeline pipeline;
+    Handler handler;
+};
+
 }  // namespace
+
+TEST_CASE("a script that many calls need is sent once", "[redis]")
+{
+    ScriptCalls f;
+    for (int i = 0; i < 3; ++i) {
+        f.add(f.one);
+        f.add(f.two);
+    }
+    const std::string digests = f.digest_of(f.one) + f.digest_of(f.two);
+    CHECK(f.added() == f.text_of(f.one) + f.text_of(f.two) + digests + digests);
+
+    // While the text has no reply.
+    f.add(f.one);
+    CHECK(f.added() == f.digest_of(f.one));
+    CHECK(f.pipeline.pop() == &f.handler);
+    f.add(f.one);
+    f.add(f.one);
+    f.add(f.two);
+    CHECK(f.added()
+          == f.text_of(f.one) + f.digest_of(f.one) + f.digest_of(f.two));
+}
+
+TEST_CASE("a call that the server did not know behind the text sends it itself",
+          "[redis]")
+{
+    ScriptCalls f;
+    f.add(f.one);
+    f.add(f.one, 2);
+    f.add(f.one);
+    CHECK(f.added()
+          == f.text_of(f.one) + f.text_of(f.one) + f.digest_of(f.one));
+    // The latest text counts.
+    f.pipeline.pop();
+    f.add(f.one);
+    CHECK(f.added() == f.digest_of(f.one));
+}
+
+TEST_CASE("the next connection gets the text of a script again", "[redis]")
+{
+    ScriptCalls f;
+    f.add(f.one);
+    SECTION("of a written one")
+    {
+        f.added();
+        f.add(f.one);
+        f.pipeline.fail_written();
+        CHECK(f.pipeline.unsent() == f.digest_of(f.one));
+        f.add(f.one);
+        CHECK(f.added() == f.digest_of(f.one) + f.text_of(f.one));
+    }
+    SECTION("of one that was not written")
+    {
+        f.pipeline.fail();
+        f.add(f.one);
+        CHECK(f.added() == f.text_of(f.one));
+    }
+    SECTION("unless it waits for that connection")
+    {
+        f.pipeline.fail_written();
+        f.add(f.one);
+        CHECK(f.added() == f.text_of(f.one) + f.digest_of(f.one));
+    }
+    SECTION("while the commands of the last one fail")
+    {
+        f.added();
+        f.add(f.one);
+        f.handler.then = [&] { f.add(f.one); };
+        f.pipeline.fail();
+        CHECK(f.added() == f.text_of(f.one));
+    }
+}
 
 TEST_CASE("bytes of a pipeline are unsent until they are written", "[redis]")
 {

@@ -24,6 +24,7 @@ public:
               redis::ReplyHandler& handler) noexcept override
     {
         sent.push_back(words(command));
+        may_follow_text = command.may_follow_text();
         if (down) {
             return handler.on_no_reply(NoReply::not_sent);
         }
@@ -47,6 +48,7 @@ public:
 
     bool down = false;
     std::vector<Words> sent;
+    bool may_follow_text = false;  // the latest
 
 private:
     redis::ReplyHandler& next()
@@ -124,14 +126,18 @@ TEST_CASE("a script that the server does not know is called by its text",
     CHECK(link.idle());
 }
 
-TEST_CASE("a script's text is sent once at most", "[redis]")
+TEST_CASE("a script that stays unknown ends its call", "[redis]")
 {
     ScriptLink link;
     Call call;
     call.start(link, command());
     link.reply(kUnknown);
+    CHECK(link.may_follow_text);
+    link.reply(kUnknown);  // it followed a text that was not executed
+    CHECK_FALSE(link.may_follow_text);
+    CHECK(link.sent == std::vector<Words>{kDigestCall, kTextCall, kTextCall});
     link.reply(kUnknown);
-    CHECK(link.sent.size() == 2);
+    CHECK(link.sent.size() == 3);
     CHECK(call.results
           == std::vector<std::string>{"NOSCRIPT No matching script."});
 }
