@@ -127,7 +127,7 @@ private:
 // A task that starts with admission.
 class AdmittedTask : public RequestTask, protected AdmissionHandler {
 public:
-    void abandon() noexcept final
+    void abandon() noexcept override
     {
         admission_.abandon();
         RequestTask::abandon();

@@ -229,8 +229,11 @@ struct AdminRequest : AdministeredKey {
     bool fails = false;
     FixedClock clock;
     SilentAlarm alarm;
-    service::AdminStore admin{
-        schema, {wire, wire, schema}, clock, service::Pauses(alarm)};
+    service::AdminStore admin{schema,
+                              {wire, wire, schema},
+                              clock,
+                              service::Pauses(alarm),
+                              service::ListLine(alarm)};
     Once<service::AdminResponse> waiter;
     const Ready entry{bulk(digest)};
     // Of the key, and of its account, which has the same id.

@@ -1,8 +1,6 @@
 #include "service/admin/admin_call.h"
 
-#include <algorithm>
 #include <functional>
-#include <iterator>
 #include <new>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -28,7 +26,7 @@ struct Admin {
     FakeAlarm alarm;
     AlarmClock clock{alarm};
     service::AdminStore admin{world.schema, world.servers(), clock,
-                              service::Pauses(alarm)};
+                              service::Pauses(alarm), service::ListLine(alarm)};
     store::Operations running;
     Result<AdminResponse> result;
 
@@ -211,55 +209,6 @@ TEST_CASE("a refused change takes no external id from another account",
     CHECK(record.at("external_id") == "new");
     CHECK(others.at("external_id") == "old");
     CHECK(a.world.strings[claim] == other);
-}
-
-TEST_CASE("lists take turns, so that customers find room in the queue",
-          "[admin]")
-{
-    Admin a;
-    constexpr std::size_t kAll = service::ListTurn::kMost + 3;
-    std::vector<store::Operations> running(kAll + 1);
-    std::vector<Result<AdminResponse>> results(kAll + 1);
-    const auto ended = [&] {
-        return std::count_if(results.begin(), results.end(),
-                             [](const auto& one) { return one.calls > 0; });
-    };
-    const Operation lists[] = {Operation::list_accounts, Operation::list_keys,
-                               Operation::list_usage};
-    for (std::size_t i = 0; i < kAll; ++i) {
-        service::answer(call(lists[i % std::size(lists)]), a.admin, running[i],
-                        results[i]);
-    }
-    SECTION("in order")
-    {
-        a.world.run();
-        CHECK(ended() == service::ListTurn::kMost);
-        a.alarm.wait(service::Pauses::kMilliseconds);
-        a.world.run();
-        CHECK(ended() == kAll);
-    }
-    SECTION("not for ever")
-    {
-        // Redis does not answer the first.
-        a.alarm.wait(service::ListTurn::kPatience
-                     + service::Pauses::kMilliseconds);
-        CHECK(ended() == 3);
-        CHECK(results.at(kAll - 1).failure().error.code
-              == ErrorCode::service_unavailable);
-        // Those that gave up have left the line.
-        a.world.run();
-        service::answer(call(Operation::list_accounts), a.admin, running[kAll],
-                        results[kAll]);
-        a.world.run();
-        CHECK(ended() == kAll + 1);
-    }
-    SECTION("but other operations do not wait")
-    {
-        service::answer(call(Operation::get_account, "", "a1"), a.admin,
-                        running[kAll], results[kAll]);
-        a.world.run();
-        CHECK(results[kAll].calls == 1);
-    }
 }
 
 TEST_CASE("a request that fails before any change has changed nothing",

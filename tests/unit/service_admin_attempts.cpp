@@ -91,7 +91,8 @@ struct Host {
     service::AdminStore admin{redis.schema,
                               {link, link, redis.schema},
                               clock,
-                              service::Pauses(alarm)};
+                              service::Pauses(alarm),
+                              service::ListLine(alarm)};
     store::Operations running;
     Result<AdminResponse> result;
 };

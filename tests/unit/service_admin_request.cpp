@@ -1,24 +1,99 @@
 // Requests to the admin API, up to their operation.
 #include "service/admin/admin_api_request.h"
 
+#include <list>
+
 #include "service_test.h"
 
 using Result = FakeClient::Result;
 
 namespace {
 
-// A request that creates a key, with a body that has not yet come.
-struct Fixture {
-    Fixture()
+// Records how the wait for a turn ends.
+struct TurnWaiter final : store::Waiter<store::Done> {
+    void on_result(const store::Outcome<store::Done>& outcome) noexcept override
+    {
+        ++calls;
+        failed = outcome.failed();
+    }
+
+    int calls = 0;
+    bool failed = false;
+};
+
+// A worker with the admin API, whose clients have an admin key.
+struct AdminWorker {
+    AdminWorker()
     {
         worker.settings.base_path = "/admin/v1";
         worker.know_key({{"scopes", "admin"}});
-        client.sent_body = R"({"scopes":["admin"]})";
-        client.body_is_here = false;
+    }
+
+    // To its operation, or to the line.
+    void start(FakeClient& client)
+    {
         client.start_task<service::AdminApiRequest>(client.context(), client,
                                                     store);
         worker.link.end_iteration();
         worker.admit();
+    }
+
+    void advance(int milliseconds)
+    {
+        worker.clock.advance(milliseconds);
+        alarm.wait(static_cast<std::uint64_t>(milliseconds));
+    }
+
+    FakeWorker worker;
+    FakeAlarm pauses;
+    FakeAlarm alarm;
+    service::AdminStore store{worker.storage.schema,
+                              {worker.link, worker.link, worker.storage.schema},
+                              worker.clock,
+                              service::Pauses(pauses),
+                              service::ListLine(alarm)};
+};
+
+// Requests for lists, while others have all turns.
+struct ListsInLine : AdminWorker {
+    ListsInLine()
+    {
+        for (std::size_t i = 0; i < service::ListLine::kMost; ++i) {
+            TurnWaiter waiter;
+            others.emplace_back(store.lists).wait(waiter);
+            REQUIRE(waiter.calls == 1);
+            REQUIRE_FALSE(waiter.failed);
+        }
+    }
+    ~ListsInLine() { end_operations(); }
+
+    void end_operations()
+    {
+        while (!worker.idle()) {
+            worker.link.lose(NoReply::not_sent);
+        }
+    }
+
+    void check_waiting(const FakeClient& client) const
+    {
+        CHECK(worker.idle());
+        CHECK(client.responses == 0);
+    }
+
+    std::list<service::ListTurn> others;
+    FakeClient list{worker, Method::get, "/admin/v1/keys"};
+    FakeClient second{worker, Method::get, "/admin/v1/accounts"};
+    FakeClient usage{worker, Method::get, "/admin/v1/usage"};
+    FakeClient plan{worker, Method::del, "/admin/v1/plans/mine"};
+};
+
+// A request that creates a key, with a body that has not yet come.
+struct Fixture : AdminWorker {
+    Fixture()
+    {
+        client.sent_body = R"({"scopes":["admin"]})";
+        client.body_is_here = false;
+        start(client);
         REQUIRE(client.body_waiter != nullptr);
         REQUIRE(worker.idle());
     }
@@ -38,12 +113,6 @@ struct Fixture {
         CHECK(client.ended());
     }
 
-    FakeWorker worker;
-    FakeAlarm alarm;
-    service::AdminStore store{worker.storage.schema,
-                              {worker.link, worker.link, worker.storage.schema},
-                              worker.clock,
-                              service::Pauses(alarm)};
     FakeClient client{worker, Method::post, "/admin/v1/keys"};
     Rate rate{60, 57, worker.now() + 30};
 };
@@ -116,5 +185,93 @@ TEST_CASE("a change whose body comes late needs a key that is still usable",
     // Ends what waits.
     while (!f.worker.idle()) {
         f.worker.link.lose(NoReply::not_sent);
+    }
+}
+
+TEST_CASE("lists take turns, so that customers find room in the queue",
+          "[service][admin]")
+{
+    ListsInLine f;
+    for (FakeClient* each : {&f.list, &f.second, &f.usage, &f.plan}) {
+        f.start(*each);
+        f.check_waiting(*each);
+    }
+    SECTION("in order, as soon as one ends")
+    {
+        f.others.pop_back();
+        f.advance(0);
+        CHECK(f.worker.open().size() == 1);
+        f.others.pop_back();
+        f.others.pop_back();
+        f.advance(0);
+        CHECK(f.worker.open().size() == 3);
+        CHECK(f.list.events == 2);
+        CHECK(f.plan.events == 1);
+
+        // One that fails has ended, too.
+        f.worker.link.lose(NoReply::not_sent);
+        CHECK(f.list.status == 503);
+        f.advance(0);
+        CHECK(f.worker.open().size() == 3);
+        CHECK(f.plan.events == 2);
+    }
+    SECTION("but others do not wait")
+    {
+        FakeClient one(f.worker, Method::get, "/admin/v1/keys/k1");
+        f.start(one);
+        CHECK(f.worker.open().size() == 1);
+        f.end_operations();
+    }
+    SECTION("nor for ever")
+    {
+        f.advance(service::ListLine::kPatience - 1);
+        CHECK(f.list.responses == 0);
+        f.advance(1);
+        for (FakeClient* each : {&f.list, &f.second, &f.usage, &f.plan}) {
+            CHECK(each->status == 503);
+            CHECK(each->ended());
+        }
+        CHECK_FALSE(f.alarm.alarm);
+    }
+    SECTION("and a client that leaves gives up its place")
+    {
+        f.list.leave();
+        f.second.leave();
+        CHECK(f.list.releases == 1);
+        CHECK(f.worker.idle());
+        f.others.pop_back();
+        f.advance(0);
+        CHECK(f.worker.open().size() == 1);
+        CHECK(f.usage.events == 2);
+        f.plan.leave();
+        CHECK_FALSE(f.alarm.alarm);
+    }
+}
+
+TEST_CASE("a list whose turn comes late needs a key that is still usable",
+          "[service][admin]")
+{
+    ListsInLine f;
+    f.start(f.list);
+    f.advance(900);
+    f.check_waiting(f.list);
+    f.others.pop_back();
+    f.advance(0);
+    REQUIRE(f.worker.open() == Names{"HGETALL"});
+    SECTION("usable")
+    {
+        f.worker.reply_record({{"scopes", "admin"}});
+        CHECK(f.worker.open().size() == 1);
+        CHECK(f.list.responses == 0);
+    }
+    SECTION("disabled")
+    {
+        f.worker.reply_record({{"scopes", "admin"}, {"disabled", "1"}});
+        CHECK(f.list.status == 401);
+        // The request still exists, but its turn has ended.
+        TurnWaiter waiter;
+        service::ListTurn turn(f.store.lists);
+        turn.wait(waiter);
+        CHECK(waiter.calls == 1);
     }
 }

@@ -81,7 +81,8 @@ WorkerStorage::WorkerStorage(const StorageSettings& settings,
 WorkerAdmin::WorkerAdmin(WorkerStorage& storage, redis::Link& accounts,
                          redis::Link& keys, const store::Clock& clock,
                          ngx_log_t& log)
-    : alarm(&log, false),  // requests wait for it
+    : pause_alarm(&log, false),  // requests wait for both
+      line_alarm(&log, false),
       limits_link(&accounts == &keys ? nullptr
                                      : std::make_unique<store::LimitsLink>(
                                          accounts, keys,
@@ -91,7 +92,8 @@ WorkerAdmin::WorkerAdmin(WorkerStorage& storage, redis::Link& accounts,
           storage.storage.schema,
           {keys, limits_link ? *limits_link : accounts, storage.storage.schema},
           clock,
-          service::Pauses(alarm)}
+          service::Pauses(pause_alarm),
+          service::ListLine(line_alarm)}
 {}
 
 Worker::Worker(const MainConf& conf, ngx_log_t& log)

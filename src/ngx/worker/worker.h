@@ -49,7 +49,8 @@ struct WorkerAdmin {
     WorkerAdmin(WorkerStorage& storage, redis::Link& accounts,
                 redis::Link& keys, const store::Clock& clock, ngx_log_t& log);
 
-    ngx_redis::EventLoopAlarm alarm;
+    ngx_redis::EventLoopAlarm pause_alarm;
+    ngx_redis::EventLoopAlarm line_alarm;
     const std::unique_ptr<store::LimitsLink> limits_link;  // with two Redis
     service::AdminStore store;
 };

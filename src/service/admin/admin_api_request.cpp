@@ -26,14 +26,37 @@ api::Digest digest_of_post(std::string_view path, std::string_view body)
     return api::sha256(all);
 }
 
+// Whether it may take as much of Redis's queue as a ListLine assumes.
+bool reads_many(const AdminCall& call) noexcept
+{
+    using api::Operation;
+    switch (call.operation) {
+    case Operation::list_accounts:
+        return call.query.external_id.empty();
+    case Operation::list_keys:
+        return !call.query.sha256;
+    default:
+        return call.operation == Operation::list_usage
+               || call.operation == Operation::delete_plan;
+    }
+}
+
+RequestTask::Context answered_by(Responder& responder,
+                                 const RequestTask::Context& context) noexcept
+{
+    return {context.request, responder,           context.owner,
+            context.log,     context.state,       context.settings,
+            context.storage, context.durable_link};
+}
+
 }  // namespace
 
 AdminApiRequest::AdminApiRequest(const RequestTask::Context& context,
                                  BodySource& body, AdminStore& store) noexcept
-    : AdmittedTask(context),
+    : AdmittedTask(answered_by(end_of_turn_, context)),
       route_(api::admin_route(context.request.method(), context.request.path(),
                               context.settings.base_path)),
-      body_(body), store_(store)
+      body_(body), store_(store), end_of_turn_(turn_, context.responder)
 {
     report().operation = route_.operation;
     report().wants_document =
@@ -49,6 +72,14 @@ void AdminApiRequest::run()
     } else {
         answer_options(*this, route_.allow);
     }
+}
+
+// What only waits for its turn is not begun.
+void AdminApiRequest::abandon() noexcept
+{
+    finish();
+    turn_.give_up();
+    AdmittedTask::abandon();
 }
 
 void AdminApiRequest::on_admitted()
@@ -123,6 +154,17 @@ void AdminApiRequest::parse(const std::string& body)
     const std::string_view base = settings().base_path;
     call_.list = settings().link_base;
     call_.list.append(request().path().substr(base.size()));
+    if (!reads_many(call_)) {
+        return confirm_key();
+    }
+    if (may_wait()) {
+        turn_.wait(turn_awaited_.begin());
+    }
+}
+
+// Only now: the key may have been revoked while the request waited.
+void AdminApiRequest::begin_turn(const store::Done&)
+{
     confirm_key();
 }
 

@@ -2,13 +2,15 @@
 
 #include "../../api/router.h"
 #include "../admission.h"
+#include "../await.h"
 #include "../body_source.h"
+#include "../responder.h"
 #include "admin_call.h"
 
 namespace petstore::service {
 
-// A request to the admin API: admission, the scope `admin`, then its operation,
-// which goes on if the client leaves.
+// A request to the admin API: admission, the scope `admin`, its turn if it is a
+// list, then its operation, which goes on if the client leaves.
 class AdminApiRequest final : public AdmittedTask,
                               private BodyWaiter,
                               private store::Waiter<AdminResponse> {
@@ -17,8 +19,32 @@ public:
                     AdminStore& store) noexcept;
 
     void run();
+    void abandon() noexcept override;
 
 private:
+    // Ends the turn, however the request is answered, and passes that on: a
+    // client that reads slowly has no turn meanwhile.
+    class EndOfTurn final : public Responder {
+    public:
+        EndOfTurn(ListTurn& turn, Responder& responder) noexcept
+            : turn_(turn), responder_(responder)
+        {}
+        void respond(const Response& response) noexcept override
+        {
+            turn_.end();
+            responder_.respond(response);
+        }
+        void fail() noexcept override
+        {
+            turn_.end();
+            responder_.fail();
+        }
+
+    private:
+        ListTurn& turn_;
+        Responder& responder_;
+    };
+
     void on_admitted() override;
     void on_key_confirmed() override;
     void on_body(Result result, const std::string& body) noexcept override;
@@ -30,6 +56,7 @@ private:
         return request().method() == method;
     }
     void parse(const std::string& body);
+    void begin_turn(const store::Done&);
     void start();
     void take(const AdminResponse& result);
     void refuse_operation(const store::Failure& failure);
@@ -39,6 +66,10 @@ private:
     AdminStore& store_;
     std::optional<api::Digest> once_;  // of its Idempotency-Key
     AdminCall call_;                   // once it was parsed
+    ListTurn turn_{store_.lists};
+    EndOfTurn end_of_turn_;
+    Await<store::Done, AdminApiRequest, &AdminApiRequest::begin_turn>
+        turn_awaited_{*this, *this};
     store::Operations running_;
 };
 

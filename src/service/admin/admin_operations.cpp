@@ -94,17 +94,6 @@ store::Task<> check_plan(const AdminCall& call, const AdminStore& store,
     }
 }
 
-store::Task<> wait_for_turn(const ListTurn& turn, AdminStore& store)
-{
-    const store::Monotonic since = store.clock.monotonic();
-    while (!turn.has_come()) {
-        if (store.clock.monotonic() - since >= ListTurn::kPatience) {
-            throw store::Failed{store::unavailable()};
-        }
-        co_await Pause(store.pauses);
-    }
-}
-
 store::Failed invalid(api::Error error)
 {
     return store::invalid({std::move(error)});

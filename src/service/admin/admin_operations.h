@@ -73,9 +73,6 @@ private:
     Pauses& pauses_;
 };
 
-// Refuses the operation if its turn does not come.
-store::Task<> wait_for_turn(const ListTurn& turn, AdminStore& store);
-
 // What `sought` finds; nullopt if it is refused as `absent`.
 template <typename T>
 store::Task<std::optional<T>> if_any(store::Task<T> sought,

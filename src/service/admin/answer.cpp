@@ -327,29 +327,9 @@ store::Failure in_terms_of_api(store::Failure failure, api::Operation operation)
     return failure;
 }
 
-// Whether it may take as much of Redis's queue as a ListTurn assumes.
-bool reads_many(const AdminCall& call)
-{
-    using api::Operation;
-    switch (call.operation) {
-    case Operation::list_accounts:
-        return call.query.external_id.empty();
-    case Operation::list_keys:
-        return !call.query.sha256;
-    default:
-        return call.operation == Operation::list_usage
-               || call.operation == Operation::delete_plan;
-    }
-}
-
 AdminTask answer_call(AdminCall call, AdminStore& store)
 {
-    std::optional<ListTurn> turn;
     try {
-        if (reads_many(call)) {
-            turn.emplace(store);
-            co_await wait_for_turn(*turn, store);
-        }
         if (!api::is_get(call.operation)) {
             co_await refuse_moved(store);
         }
