@@ -89,6 +89,19 @@ TEST_CASE("a reading refuses for a second from its command", "[store]")
     CHECK(f.redis_clock->expiry(*key) == Expiry::unconfirmed);
 }
 
+TEST_CASE("a step of the host's clock ends no key", "[store]")
+{
+    Fixture f;
+    const auto key = f.key("a1");
+    f.redis_clock->set(*key, f.clock.host, f.clock.now);
+    const auto step = GENERATE(kHour, -kHour);
+    f.clock.host += step;
+    CHECK(f.redis_clock->expiry(*key) == Expiry::valid);
+    CHECK(f.redis_clock->now() == (f.clock.host - step) / 1000);
+    f.clock.advance(600'000);
+    CHECK(f.redis_clock->expiry(*key) == Expiry::unconfirmed);
+}
+
 TEST_CASE("each primary of a Cluster has its own clock", "[store]")
 {
     Fixture f;

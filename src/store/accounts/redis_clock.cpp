@@ -82,7 +82,7 @@ RedisClock::Reading& RedisClock::need_reading(std::size_t server)
 void RedisClock::set(Reading& reading, api::Millis now, Monotonic sent) noexcept
 {
     reading.known = true;
-    reading.ahead = now - clock_.host_time();
+    reading.ahead = now - static_cast<api::Millis>(clock_.monotonic());
     reading.sent = sent;
 }
 
@@ -102,7 +102,7 @@ void RedisClock::set(const CachedKey& key, api::Millis now,
 
 api::Millis RedisClock::time_by(const Reading& reading) const noexcept
 {
-    return clock_.host_time() + reading.ahead;
+    return static_cast<api::Millis>(clock_.monotonic()) + reading.ahead;
 }
 
 Expiry RedisClock::expiry(const CachedKey& key) const noexcept

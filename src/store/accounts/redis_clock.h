@@ -59,7 +59,7 @@ private:
     // Of one server.
     struct Reading {
         bool known = false;
-        api::Millis ahead = 0;  // of this host's clock
+        api::Millis ahead = 0;  // of Clock::monotonic(), which takes no steps
         Monotonic sent = 0;     // when the command was sent
     };
 
