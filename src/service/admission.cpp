@@ -202,9 +202,8 @@ void Admission::act_on(const api::Decision& decision)
     case Consequence::deny:
         return deny(task_, decision);
     case Consequence::deny_counted:
-        return task_.storage().denials.report_and_wait(
-            key, task_.settings().ban, decision, denial_counted_.begin(),
-            *this);
+        return count_and_wait(task_, key, decision, denial_counted_.begin(),
+                              *this);
     }
 }
 

@@ -10,6 +10,14 @@ namespace {
 // A dry run leads to no ban, not even for denials counted in other locations.
 constexpr api::BanPolicy kNoBan = {false};
 
+// The key whose account a denial is counted for: in another storage, the client
+// may have another account. Empty if that one has let nothing through.
+const ValidKey& denied_key(RequestTask& task, const ValidKey& key) noexcept
+{
+    const SharedDecision& shared = task.state().decision;
+    return shared.is_of(task.storage()) ? key : shared.let_through;
+}
+
 // Counts a denied request. Returns true if it may cause a ban at once.
 bool count_denial(RequestTask& task, const ValidKey& key,
                   const api::Decision& decision) noexcept
@@ -63,19 +71,31 @@ Consequence apply_decision(RequestTask& task, const ValidKey& key,
                                          ? api::LimitStatus::banned_dry_run
                                          : api::LimitStatus::limited_dry_run;
         task.log().dry_run(key->account.get());
+        if (state.decision.is_of(task.storage())) {
+            state.decision.let_through = key;
+        }
         return Consequence::admit;
     }
     // A location with a dry run may have let it through to this one, uncounted.
-    // In another storage, the key may be that of another account.
-    if (api::exceeds_plan(decision) || !state.decision.is_of(task.storage())
+    const ValidKey& denied = denied_key(task, key);
+    if (!denied || api::exceeds_plan(decision)
         || std::exchange(state.decision.denial_counted, true)) {
         return Consequence::deny;
     }
-    if (count_denial(task, key, decision)) {
+    if (count_denial(task, denied, decision)) {
         return Consequence::deny_counted;
     }
-    task.storage().denials.queue(key);
+    state.decision.storage->denials.queue(denied);
     return Consequence::deny;
+}
+
+void count_and_wait(RequestTask& task, const ValidKey& key,
+                    const api::Decision& decision,
+                    store::Waiter<api::Decision>& waiter,
+                    store::BanLog& log) noexcept
+{
+    task.state().decision.storage->denials.report_and_wait(
+        denied_key(task, key), task.settings().ban, decision, waiter, log);
 }
 
 void take_unanswered(RequestTask& task, const ValidKey& key,

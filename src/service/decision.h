@@ -19,13 +19,20 @@ bool take_decision(const api::Decision& decision, store::Monotonic sent,
 enum class Consequence {
     admit,
     deny,
-    deny_counted,  // once Redis has counted the denial: it may cause a ban
+    deny_counted,  // by count_and_wait(): the denial may cause a ban
 };
 
 // Records the decision for the client's request, counts a denial, and returns
 // the consequence.
 Consequence apply_decision(RequestTask& task, const ValidKey& key,
                            const api::Decision& decision);
+
+// Reports to Redis the denial that apply_decision() has counted. See
+// DenialReporter::report_and_wait().
+void count_and_wait(RequestTask& task, const ValidKey& key,
+                    const api::Decision& decision,
+                    store::Waiter<api::Decision>& waiter,
+                    store::BanLog& log) noexcept;
 
 // Takes the decision, and counts a denial, for a request whose client has left:
 // it must not escape a ban by that.

@@ -51,7 +51,7 @@ struct SharedDecision {
         }
     }
     // `when`: when Redis was asked.
-    void set_source(const store::Storage& of, store::Monotonic when) noexcept
+    void set_source(store::Storage& of, store::Monotonic when) noexcept
     {
         storage = &of;
         sent = when;
@@ -71,9 +71,11 @@ struct SharedDecision {
     api::Decision value;         // once `made`
     // Whose account it is about, and when Redis was asked. It proves nothing
     // about the client's key in another storage.
-    const store::Storage* storage = nullptr;
+    store::Storage* storage = nullptr;
     store::Monotonic sent = 0;
     bool denial_counted = false;
+    // In that storage, of a denial that a dry run has let through, uncounted.
+    store::Ref<store::CachedKey> let_through;
     // In that storage, too, the key must be read before `value` is used.
     bool unproven = false;
 };

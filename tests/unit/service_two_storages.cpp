@@ -210,27 +210,52 @@ TEST_CASE("a create in another storage is confirmed by a read of its key",
     }
 }
 
-TEST_CASE("an account is not counted as denied by another storage's limit",
+TEST_CASE("a denial behind the dry run of another storage is counted there",
           "[service]")
 {
     TwoStorages f;
     f.first.settings.limit_dry_run = true;
-    f.second.settings.ban.threshold = 0;
     f.main.start_guard();
     f.first.link.end_iteration();
     f.first.reply_limit({0, 60, 70});
     REQUIRE(f.main.admissions == 1);
-    f.redirect();
-    f.second.reply_record({{"account", "b1"}});
-    check_refused(f.redirected, 429);
+    REQUIRE_FALSE(f.first.cached_key()->account->has_denials());
+    SECTION("once")
+    {
+        f.redirect();
+        f.second.reply_record({{"account", "b1"}});
+        check_refused(f.redirected, 429);
+        CHECK(f.first.reports.alarm);
+
+        f.first.settings.limit_dry_run = false;
+        FakeClient back(f.first, f.main, "/reports/8",
+                        FakeClient::Part::redirect);
+        back.start_guard();
+        check_refused(back, 429);
+        f.check_charged_once();
+        f.first.storage.denials.flush();
+        REQUIRE(f.first.open() == Names{"strike"});
+        CHECK(f.first.link.commands[0][3] == "petstore:{a1}:state");
+        f.first.reply_strike(1, false, {0, 60, 70});
+    }
+    SECTION("and may lead to a ban there")
+    {
+        f.second.settings.ban.threshold = 0;
+        for (int i = 0; i < 60; ++i) {
+            f.first.cached_key()->account->count_strike(
+                f.second.settings.ban, f.first.cached_key()->limits,
+                f.first.clock.now);
+        }
+        f.redirect();
+        f.second.reply_record({{"account", "b1"}});
+        CHECK(f.redirected.responses == 0);
+        REQUIRE(f.first.open() == Names{"strike"});
+        f.first.reply_strike(61, true, {0, 60, 70, 300'000});
+        check_refused(f.redirected, 429);
+        CHECK(f.redirected.state().error_code == "api_key_banned");
+        CHECK(f.redirected.bans == std::vector<std::string>{"a1"});
+    }
     CHECK_FALSE(f.second.cached_key()->account->has_denials());
     CHECK_FALSE(f.second.reports.alarm);
-    f.check_charged_once();
-
-    // A later location of the first storage counts it there.
-    f.first.settings.limit_dry_run = false;
-    FakeClient back(f.first, f.main, "/reports/8", FakeClient::Part::redirect);
-    back.start_guard();
-    check_refused(back, 429);
-    CHECK(f.first.cached_key()->account->has_denials());
+    CHECK(f.second.idle());
 }
