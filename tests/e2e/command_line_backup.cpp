@@ -471,6 +471,33 @@ TEST_CASE("command line backup: a restore goes on after a key that is there")
     CHECK(contains(restored.err, "restored 2 keys; 1 problem reported above"));
 }
 
+TEST_CASE("command line backup: a restore keeps the account of a refused key")
+{
+    RedisServer old;
+    const auto account =
+        create_account(old, {"--external-id", "cust_1", "--plan", "pro"});
+    const auto key = create_key(old, {"--account", account});
+    const auto backup = ctl(old.url(), {"key", "export"}).out;
+    const auto lines = key_lines(backup);
+    REQUIRE(lines.size() == 1);
+
+    // Meanwhile the key was imported again.
+    RedisServer redis;
+    auto imported = json::parse(lines[0]);
+    imported["id"] = std::string(key.id.rbegin(), key.id.rend());
+    imported["account"] = create_account(redis);
+    REQUIRE(restore(redis, imported.dump() + "\n").code == 0);
+
+    const auto restored = restore(redis, backup);
+    CHECK(restored.code == 1);
+    CHECK(contains(restored.err, "warning: line 2: this key exists already"));
+    CHECK(contains(restored.err, "restored 0 keys; 1 problem reported above"));
+    const auto shown = ctl(redis.url(), {"account", "show", account});
+    CHECK(shown.code == 0);
+    CHECK(contains(shown.out, "cust_1"));
+    CHECK(contains(shown.out, "pro"));
+}
+
 TEST_CASE("command line backup: a restore restores what a key lacks")
 {
     Store store;

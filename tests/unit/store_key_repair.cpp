@@ -4,6 +4,7 @@
 #include <functional>
 #include <string>
 
+#include "api/text.h"
 #include "key_world.h"
 #include "store/accounts/account_administration.h"
 #include "store/keys/key_administration.h"
@@ -173,6 +174,31 @@ TEST_CASE("restoring a key that exists restores what it lacks", "[store]")
     CHECK(world.hashes["P:account:a1"]["label"] == "of the backup");
     CHECK((desk.record_epochs() != epochs) == account_lost);
     CHECK((world.epochs != announced) == account_lost);
+}
+
+TEST_CASE("a key that is refused leaves its account restored", "[store]")
+{
+    Desk desk;
+    REQUIRE(desk.restore_key("cust").value());
+    desk.world.hashes.erase("P:account:a1");
+    desk.world.hashes.erase("P:accounts");
+    desk.world.strings.clear();
+    SECTION("because of its id")
+    {
+        desk.world.hashes["P:keys"]["k1"] =
+            api::to_hex(api::bytes_of(api::sha256("other")));
+    }
+    SECTION("because of its digest")
+    {
+        desk.world.hashes["P:keys"].erase("k1");
+        desk.world
+            .hashes[desk.world.schema.key_record(api::sha256("k1"))]["id"] =
+            "k2";
+    }
+    CHECK(desk.restore_key("cust").refusal() == Refusal::key_exists);
+    CHECK(desk.world.hashes["P:account:a1"]["label"] == "of the backup");
+    CHECK(desk.world.hashes["P:accounts"].count("a1") == 1);
+    CHECK(desk.world.strings[desk.world.schema.external_id("cust")] == "a1");
 }
 
 TEST_CASE("restoring a key adds it to its account again", "[store]")

@@ -127,6 +127,8 @@ Task<bool> restore_key(KeyServers servers, StoredKey key,
                        api::AccountRecord account)
 {
     const api::KeyRecord wanted = key.record;
+    // First: the key may be refused, and the account have no other one.
+    const bool account_restored = co_await restore_account(servers, account);
     const auto other = co_await read_index(servers, wanted.id);
     if (other && *other != key.digest) {
         throw key_exists("another key has the id " + wanted.id);
@@ -136,12 +138,7 @@ Task<bool> restore_key(KeyServers servers, StoredKey key,
         throw key_exists("this key exists already, its id is "
                          + there->record.id);
     }
-    const bool exists = there && !there->unfinished;
-    bool account_restored = false;
-    if (!exists || there->record.account == account.id) {
-        account_restored = co_await restore_account(servers, account);
-    }
-    if (exists) {
+    if (there && !there->unfinished) {
         co_await restore_entries(servers, *there, other.has_value());
         if (account_restored) {
             co_await announce(servers, account.id);
