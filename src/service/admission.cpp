@@ -156,20 +156,21 @@ void Admission::take_answer(const store::LimitAnswer& answer)
     if (answer.kind == Kind::decided) {
         version_ = answer.version;
         task_.state().decision.set_source(storage, sent_);
-        if (!take_decision(answer.decision, sent_, *authentication_.key(),
-                           storage)) {
-            return authentication_.refuse();
+        store::CachedKey& key = *authentication_.key();
+        const bool usable = take_decision(answer.decision, sent_, key, storage);
+        // The command may have waited unsent, with the epoch of a lost
+        // connection, and been executed by a server that has lost the epoch of
+        // a revocation. So the decision proves nothing about the key.
+        if (usable && !storage.limit_queue.may_be_outdated(key)) {
+            return act_on(answer.decision);
         }
-        if (storage.limit_queue.may_be_outdated(*authentication_.key())) {
-            // The command may have waited unsent, with the epoch of a lost
-            // connection, and been executed by a server that has lost the
-            // epoch of a revocation. So the decision proves nothing about the
-            // key.
-            task_.state().decision.make(answer.decision);
-            task_.state().decision.unproven = true;
-            return authentication_.read_again();  // then shares the decision
+        task_.state().decision.make(answer.decision);
+        task_.state().decision.unproven = true;
+        if (task_.is_reported()) {
+            task_.state().rate = api::rate_view(answer.decision);
         }
-        return act_on(answer.decision);
+        // The former then shares the decision.
+        return usable ? authentication_.read_again() : authentication_.refuse();
     }
     if (answer.kind == Kind::stale) {
         return authentication_.renew(answer.epoch);
