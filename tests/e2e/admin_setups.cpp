@@ -159,6 +159,9 @@ TEST_CASE("admin setups: the base path, links and other settings")
                      "location /own/ { petstore_admin; petstore_cors *; "
                      "petstore_base_url https://admin.example; "
                      "if ($arg_b) { set $b 1; } } "
+                     "location /led/ { petstore_guard on; "
+                     "petstore_scope admin; petstore_cors *; "
+                     "try_files /none /store/admin/plans; } "
                      "location /business/ { petstore_admin; "
                      "petstore_allow_plans business; }";
     Store store(options);
@@ -196,8 +199,11 @@ TEST_CASE("admin setups: the base path, links and other settings")
           == 200);
     // CORS is off unless this location has it.
     const Headers from_shop = {{"Origin", "https://shop.example"}};
-    CHECK_FALSE(http.get("/store/admin/plans", from_shop)
-                    .has("access-control-allow-origin"));
+    for (const char* path : {"/store/admin/plans", "/led/x"}) {
+        const auto hidden = http.get(path, from_shop);
+        CHECK(hidden.status == 200);
+        CHECK_FALSE(hidden.has("access-control-allow-origin"));
+    }
     CHECK(
         http.get("/own/plans", from_shop).header("access-control-allow-origin")
         == "*");

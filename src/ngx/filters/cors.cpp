@@ -60,7 +60,10 @@ const CorsPolicy* policy_of(ngx_http_request_t* r) noexcept
         && (info == nullptr || !info->error_page.replaces)) {
         return nullptr;
     }
-    const LocConf* first = info != nullptr ? info->entered.first : nullptr;
+    // An admin API has only a policy that stands in its location.
+    const LocConf* first = info != nullptr && handler_of(r) != admin_handler
+                               ? info->entered.first
+                               : nullptr;
     return first != nullptr && first->cors != nullptr ? first->cors
                                                       : governing_conf(r).cors;
 }
