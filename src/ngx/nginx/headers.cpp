@@ -184,10 +184,10 @@ void keep_first_header(ngx_http_request_t* r, std::string_view name) noexcept
 }
 
 void keep_header(ngx_http_request_t* r, std::string_view name,
-                 const ngx_table_elt_t* kept) noexcept
+                 const ngx_table_elt_t& kept) noexcept
 {
     for_each_line(r->headers_out.headers, [&](ngx_table_elt_t& line) {
-        if (&line != kept && is_named(line, name)) {
+        if (&line != &kept && is_named(line, name)) {
             line.hash = 0;
         }
     });

@@ -39,9 +39,9 @@ void remove_headers(ngx_http_request_t* r,
 // Removes all response headers with this name but the first.
 void keep_first_header(ngx_http_request_t* r, std::string_view name) noexcept;
 
-// Removes all response headers with this name but `kept`, which may be nullptr.
+// Removes all response headers with this name but `kept`.
 void keep_header(ngx_http_request_t* r, std::string_view name,
-                 const ngx_table_elt_t* kept) noexcept;
+                 const ngx_table_elt_t& kept) noexcept;
 
 // Removes those that repeat an earlier one with the same value.
 void remove_repeated_headers(ngx_http_request_t* r,

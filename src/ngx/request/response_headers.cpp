@@ -215,10 +215,11 @@ void forget_dropped_response(ngx_http_request_t* r, ngx_uint_t status) noexcept
     out.charset.len = 0;
     clear_header(out.last_modified);
     if (status != NGX_HTTP_RANGE_NOT_SATISFIABLE) {
-        out.content_range = nullptr;
+        clear_header(out.content_range);
+    } else if (out.content_range != nullptr) {
+        // nginx may have applied the Range to an error page, too.
+        keep_header(r, "Content-Range", *out.content_range);
     }
-    // nginx may have applied the Range to an error page, too.
-    keep_header(r, "Content-Range", out.content_range);
     out.last_modified_time = -1;
     r->allow_ranges = 0;
     remove_rate_headers(r);
