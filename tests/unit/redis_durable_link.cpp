@@ -630,33 +630,51 @@ TEST_CASE("a batch waits for the primary's disk", "[redis]")
     }
 }
 
+namespace {
+
+// One request, for a replica and for the disk.
+struct ForBoth : Fixture {
+    ForBoth() : Fixture({1, true})
+    {
+        send(a, "a");
+        end();
+        REQUIRE(open() == Lines{"WAIT 0 1"});
+        wire.reply(integer(0));
+        REQUIRE(open() == Lines{"WAITAOF 1 0 1"});
+    }
+    void wait_for_replica()
+    {
+        wire.reply(array({integer(1), integer(0)}));
+        end();
+        REQUIRE(open() == Lines{"a", "WAIT 1 500"});
+        wire.reply(pet(1));
+        pass(200);
+    }
+};
+
+}  // namespace
+
+TEST_CASE("a connection may support WAIT but not WAITAOF", "[redis]")
+{
+    ForBoth f;
+    f.wire.reply("-ERR unknown command 'WAITAOF'\r\n");
+    CHECK(f.a.outcome == "not sent");
+    CHECK(f.owner.lines == Lines{"WAITAOF: ERR unknown command 'WAITAOF'"});
+}
+
+TEST_CASE("a batch with too few replicas does not wait for the disk", "[redis]")
+{
+    ForBoth f;
+    f.wait_for_replica();
+    f.wire.reply(integer(0));
+    CHECK(f.a.outcome == "in doubt");
+    CHECK(f.open().empty());
+}
+
 TEST_CASE("a batch waits for replicas, then for the disk", "[redis]")
 {
-    Fixture f({1, true});
-    f.send(f.a, "a");
-    f.end();
-    REQUIRE(f.open() == Lines{"WAIT 0 1"});
-    f.wire.reply(integer(0));
-    REQUIRE(f.open() == Lines{"WAITAOF 1 0 1"});
-    SECTION("which the connection may not support")
-    {
-        f.wire.reply("-ERR unknown command 'WAITAOF'\r\n");
-        CHECK(f.a.outcome == "not sent");
-        CHECK(f.owner.lines == Lines{"WAITAOF: ERR unknown command 'WAITAOF'"});
-        return;
-    }
-    f.wire.reply(array({integer(1), integer(0)}));
-    f.end();
-    REQUIRE(f.open() == Lines{"a", "WAIT 1 500"});
-    f.wire.reply(pet(1));
-    f.pass(200);
-    SECTION("too few replicas")
-    {
-        f.wire.reply(integer(0));
-        CHECK(f.a.outcome == "in doubt");
-        CHECK(f.open().empty());
-        return;
-    }
+    ForBoth f;
+    f.wait_for_replica();
     f.wire.reply(integer(1));
     CHECK(f.a.calls == 0);
     // With the remaining time.

@@ -13,6 +13,12 @@ using store::Refusal;
 namespace {
 
 struct Accounts {
+    void unban()
+    {
+        store::run(running, store::unban_account({link, link, schema}, "a1"),
+                   unbanned);
+    }
+
     FakeLink link;
     const store::Schema schema{"P"};
     store::Operations running;
@@ -35,26 +41,26 @@ TEST_CASE("the time is that of Redis", "[store]")
     CHECK(now.value() == 1700000000);
 }
 
+TEST_CASE("an unban whose reply is lost may not be in effect", "[store]")
+{
+    Accounts a;
+    a.unban();
+    a.link.lose(redis::NoReply::in_doubt);
+    CHECK(a.unbanned.failure().not_in_effect);
+}
+
 TEST_CASE("an account's ban ends, and workers read its keys again", "[store]")
 {
     Accounts a;
-    store::run(a.running,
-               store::unban_account({a.link, a.link, a.schema}, "a1"),
-               a.unbanned);
+    a.unban();
     REQUIRE(a.link.commands.size() == 1);
     CHECK(a.link.commands[0]
           == FakeLink::Words{"EVALSHA", store::scripts().unban.sha1, "3",
                              "P:{a1}:state", "P:{a1}:strikes", "P:{a1}:bans"});
-    SECTION("what is lost may not be in effect")
-    {
-        a.link.lose(redis::NoReply::in_doubt);
-        CHECK(a.unbanned.failure().not_in_effect);
-        return;
-    }
     a.link.reply(integer(1));
     CHECK(a.link.commands.at(0)
           == FakeLink::Words{"EVALSHA", store::scripts().touch_account.sha1,
-                             "1", "P:{a1}:state", "", "", ""});
+                             "1", "P:{a1}:state", "", "", "", ""});
     SECTION("on one server")
     {
         a.link.reply(integer(17));
@@ -68,7 +74,7 @@ TEST_CASE("an account's ban ends, and workers read its keys again", "[store]")
         a.link.reply(kNil);
         CHECK(a.link.commands.at(0)
               == FakeLink::Words{"EVALSHA", store::scripts().touch_account.sha1,
-                                 "1", "P:{a1}:state", "", "1", ""});
+                                 "1", "P:{a1}:state", "", "1", "", ""});
         a.link.reply(integer(18));
         CHECK(a.unbanned.value());
     }
