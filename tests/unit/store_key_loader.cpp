@@ -319,60 +319,111 @@ TEST_CASE("an unknown plan is logged and limits as the free plan does",
     CHECK(waiter.key->limits.minute == 60);
 }
 
-// A plan that was set just before its first customer got it.
-TEST_CASE("a plan that was unknown so far is read before it limits", "[store]")
-{
-    Fixture f;
-    const auto gold =
-        array({bulk("0"), array({bulk("gold"), bulk("777 9999")})});
-    f.link.plans.clear();
-    f.plans.current();
+namespace {
+
+const std::string kNoPlans = array({bulk("0"), array({})});
+const std::string kGold =
+    array({bulk("0"), array({bulk("gold"), bulk("777 9999")})});
+
+// Two keys with a plan that was set just before they got it, while a read of
+// the plans is on its way already.
+struct NewPlan : Fixture {
+    NewPlan()
+    {
+        link.plans.clear();
+        plans.current();
+        loader.load(digest_of(1), {}, first);
+        loader.load(digest_of(2), {}, second);
+        link.reply(record("a", 5, "gold"), 1);
+        link.reply(record("b", 5, "gold"), 1);
+        link.reply(account("a"), 1);
+        link.reply(account("b"), 1);
+        REQUIRE(link.commands.size() == 1);
+    }
+
+    // Each had one result, and nothing is left.
+    void check_ended() const
+    {
+        CHECK(first.calls == 1);
+        CHECK(second.calls == 1);
+        CHECK(link.commands.empty());
+    }
+    void check_limit(int per_minute) const
+    {
+        check_ended();
+        REQUIRE(first.key);
+        REQUIRE(second.key);
+        CHECK(first.key->limits.minute == per_minute);
+        CHECK(second.key->limits.minute == per_minute);
+    }
+    void check_failed()
+    {
+        check_ended();
+        for (const auto* waiter : {&first, &second}) {
+            REQUIRE(waiter->error);
+            CHECK(waiter->error->code == api::ErrorCode::service_unavailable);
+        }
+        CHECK_FALSE(cache.find(digest_of(1)));
+    }
+
     Waiter first;
     Waiter second;
-    f.loader.load(digest_of(1), {}, first);
-    f.loader.load(digest_of(2), {}, second);
-    f.link.reply(record("a", 5, "gold"), 1);
-    f.link.reply(record("b", 5, "gold"), 1);
-    f.link.reply(account("a"), 1);
-    f.link.reply(account("b"), 1);
-    // One read was on its way already.
-    REQUIRE(f.link.commands.size() == 1);
-    SECTION("it has the plan")
-    {
-        f.link.reply(gold);
-        CHECK(first.key->limits.minute == 777);
-        CHECK(second.key->limits.minute == 777);
-        CHECK(f.link.commands.empty());
-        return;
-    }
-    f.link.reply(array({bulk("0"), array({})}));
-    CHECK(first.calls == 0);
-    REQUIRE(f.link.commands.size() == 1);  // it was older than the plan
-    CHECK(f.link.commands[0].front() == "HSCAN");
+};
+
+}  // namespace
+
+TEST_CASE("a plan that was unknown so far is read before it limits", "[store]")
+{
+    NewPlan f;
+    f.link.reply(kGold);
+    f.check_limit(777);
+    CHECK(f.log.plan.empty());
+}
+
+TEST_CASE("a read of the plans may be older than the plan of a key", "[store]")
+{
+    NewPlan f;
+    f.link.reply(kNoPlans);
+    CHECK(f.first.calls == 0);
+    // Both share the next one.
+    CHECK(f.link.commands
+          == std::deque<FakeLink::Words>{
+              {"HSCAN", "petstore:plans", "0", "COUNT", "1024"}});
     SECTION("the next one has it")
     {
-        f.link.reply(gold);
-        CHECK(first.key->limits.minute == 777);
-        CHECK(second.key->limits.minute == 777);
+        f.link.reply(kGold);
+        f.check_limit(777);
         CHECK(f.log.plan.empty());
     }
     SECTION("it does not exist")
     {
-        f.link.reply(array({bulk("0"), array({})}));
-        CHECK(first.key->limits.minute == 60);
+        f.link.reply(kNoPlans);
+        f.check_limit(60);
         CHECK(f.log.plan == "gold");
     }
     SECTION("Redis does not answer")
     {
         f.link.lose(NoReply::in_doubt);
-        CHECK(first.error->code == api::ErrorCode::service_unavailable);
-        CHECK(second.error->code == api::ErrorCode::service_unavailable);
-        CHECK_FALSE(f.cache.find(digest_of(1)));
+        f.check_failed();
     }
-    CHECK(first.calls == 1);
-    CHECK(second.calls == 1);
-    CHECK(f.link.commands.empty());
+}
 
+TEST_CASE("no key with an unknown plan is cached while Redis is away",
+          "[store]")
+{
+    NewPlan f;
+    f.link.full = true;
+    SECTION("the next read is refused at once")
+    {
+        f.link.reply(kNoPlans);
+    }
+    SECTION("the one on its way fails, too")
+    {
+        f.link.lose(NoReply::in_doubt);
+    }
+    f.check_failed();
+
+    f.link.full = false;
     Waiter third;
     f.loader.load(digest_of(3), {}, third);
     f.reply("c", 5);

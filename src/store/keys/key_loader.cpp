@@ -81,8 +81,8 @@ public:
                 return finish(account.value());
             }
             account_record_ = account.value();
-            owner_.plans_.being_read() ? owner_.plans_.wait(*this)
-                                       : read_plans();
+            plans_read_ = !owner_.plans_.being_read();
+            owner_.plans_.read_and_wait(*this);
         });
     }
 
@@ -97,7 +97,8 @@ public:
             if (plans_read_ || owner_.knows_plan(record_, account_record_)) {
                 return finish(account_record_);
             }
-            read_plans();
+            plans_read_ = true;
+            owner_.plans_.read_and_wait(*this);
         });
     }
 
@@ -111,12 +112,6 @@ private:
         } catch (...) {
             fail(unavailable());
         }
-    }
-
-    void read_plans() noexcept
-    {
-        plans_read_ = true;
-        owner_.plans_.read_again(*this);
     }
 
     void finish(const api::AccountRecord& account)
@@ -144,7 +139,7 @@ private:
     const Monotonic started_;
     api::KeyRecord record_;
     api::AccountRecord account_record_;
-    bool plans_read_ = false;  // since the records arrived
+    bool plans_read_ = false;  // or being read, since the records arrived
 };
 
 // The read of an account's record, for all lookups of its keys that may share

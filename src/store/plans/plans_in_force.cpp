@@ -36,11 +36,7 @@ public:
     }
 
 private:
-    void resume() noexcept
-    {
-        owner_.read_for_later();
-        end(owner_.outcome());
-    }
+    void resume() noexcept { end(owner_.outcome()); }
 
     PlansInForce& owner_;
     const Monotonic sent_;
@@ -98,30 +94,12 @@ void PlansInForce::wait(Waiter<Done>& waiter) noexcept
     }
 }
 
-void PlansInForce::read_again(Waiter<Done>& waiter) noexcept
+void PlansInForce::read_and_wait(Waiter<Done>& waiter) noexcept
 {
-    if (loads_.size() == 0) {
+    if (!being_read()) {
         read();
-        return wait(waiter);
     }
-    try {
-        later_.push_back(&waiter);
-    } catch (...) {
-        waiter.on_result(unavailable());
-    }
-}
-
-// Call when a read has its answer, before those that wait for it may destroy
-// this.
-void PlansInForce::read_for_later() noexcept
-{
-    if (!later_.empty()) {
-        loads_.close();
-        read();
-        for (auto* waiter : std::exchange(later_, {})) {
-            wait(*waiter);
-        }
-    }
+    wait(waiter);
 }
 
 // After a temporary error, the plans read last still count.

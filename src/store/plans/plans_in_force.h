@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include "../../api/plan.h"
 #include "../../redis/link.h"
@@ -25,7 +24,8 @@ namespace petstore::store {
 // count, so that a Redis that is away stops no request that does not need it.
 // Before the first answer there are none, and requests fail: by the plans of
 // the configuration alone, a customer could get more than the plan in Redis, or
-// be refused as one of the plan free.
+// be refused as one of the plan free. For the same reason, KeyLoader reads them
+// for a record whose plan they lack.
 class PlansInForce {
 public:
     // In milliseconds. A change is in effect after kValidFor.
@@ -64,9 +64,8 @@ public:
     // Whether a read is in flight, for which wait() is possible.
     bool being_read() const noexcept { return loads_.find() != nullptr; }
 
-    // Calls the waiter after a read that is sent from now on: for a record that
-    // names a plan which the table lacks, because it is newer than the table.
-    void read_again(Waiter<Done>& waiter) noexcept;
+    // The same, but reads the plans if no read is in flight.
+    void read_and_wait(Waiter<Done>& waiter) noexcept;
 
     // Whether the last read had an answer.
     bool answered() const noexcept { return answered_; }
@@ -77,7 +76,6 @@ private:
 
     Outcome<Done> outcome() const;  // of a read that has ended
     void read() noexcept;
-    void read_for_later() noexcept;
     void take(const redis::Reply& reply, Monotonic sent);
     void use(StoredPlans stored);
 
@@ -98,7 +96,6 @@ private:
     bool damaged_ = false;  // reported
     bool forbidden_ = false;
     Loads loads_;
-    std::vector<Waiter<Done>*> later_;  // for the read after that in flight
 };
 
 }  // namespace petstore::store
