@@ -31,6 +31,7 @@ void Authentication::proceed(FoundKey found)
 void Authentication::read()
 {
     if (task_.may_wait()) {
+        asked_ = task_.now();
         // Ahead of the record, so that it need not be waited for.
         task_.storage().plans.current();
         const std::string_view account =
@@ -104,7 +105,10 @@ void Authentication::read_again()
 
 void Authentication::refuse()
 {
-    refuse_key(task_, forget_key(digest_, key_.get(), task_.storage()));
+    const store::Monotonic asked = !read_            ? task_.now()
+                                   : key_ != nullptr ? key_->asked
+                                                     : asked_;
+    refuse_key(task_, forget_key(digest_, key_.get(), asked, task_.storage()));
 }
 
 }  // namespace petstore::service

@@ -78,8 +78,9 @@ private:
     std::int64_t epoch_ = 0;  // the next record read must have it
     std::optional<store::Monotonic> renewing_since_;
     int renewals_ = 0;
-    bool asked_clock_ = false;  // whether the key has expired
-    bool read_ = false;         // this request has read the record
+    bool asked_clock_ = false;    // whether the key has expired
+    bool read_ = false;           // this request has read the record
+    store::Monotonic asked_ = 0;  // when it did
 };
 
 }  // namespace petstore::service

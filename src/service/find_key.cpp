@@ -80,7 +80,7 @@ FoundKey find_newer_key(const api::Digest& digest,
 
 store::RefusedKey forget_key(const api::Digest& digest,
                              const store::CachedKey* key,
-                             store::Storage& storage)
+                             store::Monotonic asked, store::Storage& storage)
 {
     store::RefusedKey refused{api::KeyRefusal::unknown, nullptr};
     if (key != nullptr) {
@@ -89,11 +89,8 @@ store::RefusedKey forget_key(const api::Digest& digest,
                                                : api::KeyRefusal::expired;
         refused.id = std::make_shared<const std::string>(key->record.id());
     }
-    store::Monotonic until =
-        storage.clock.monotonic() + store::KeyCache::kRefusedFor;
-    if (refused.refusal == api::KeyRefusal::disabled) {
-        until = key->asked + store::KeyCache::kRefusedFor;
-    } else if (refused.refusal == api::KeyRefusal::expired) {
+    store::Monotonic until = asked + store::KeyCache::kRefusedFor;
+    if (refused.refusal == api::KeyRefusal::expired) {
         until = std::min(until, storage.redis_clock.confirmed_until(*key));
     }
     storage.keys.put_refused(digest, refused, until);

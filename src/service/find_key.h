@@ -33,9 +33,11 @@ FoundKey find_newer_key(const api::Digest& digest,
                         const store::Ref<store::CachedKey>& key,
                         std::int64_t epoch, store::Storage& storage);
 
-// Remembers that a key does not exist (nullptr) or is no longer usable.
+// Remembers that a key does not exist (nullptr) or is no longer usable, as was
+// asked at that time.
 store::RefusedKey forget_key(const api::Digest& digest,
                              const store::CachedKey* key,
+                             store::Monotonic asked,
                              store::Storage& storage);
 
 }  // namespace petstore::service
