@@ -90,7 +90,8 @@ ngx_int_t enter_location(ngx_http_request_t* r) noexcept
     }
     if (here) {
         entered.conf = loc_conf(r);
-        if (entered.first == nullptr) {
+        // Not a location that only sends the page of another one's error.
+        if (entered.first == nullptr && r->err_status < NGX_HTTP_BAD_REQUEST) {
             entered.first = entered.conf;
         }
         entered.uri_changes = r->uri_changes;
@@ -105,22 +106,36 @@ ngx_int_t enter_location(ngx_http_request_t* r) noexcept
     return here ? NGX_DECLINED : hide_from_page(r, *info);
 }
 
+ngx_int_t rewrite_handler(ngx_http_request_t* r) noexcept
+{
+    return r == r->main ? enter_location(r) : NGX_DECLINED;
+}
+
 // The handler of the rewrite module; the same in each configuration.
 ngx_http_handler_pt rewrite_module_handler = nullptr;
 
-ngx_int_t rewrite_handler(ngx_http_request_t* r) noexcept
+// In the place of that handler, right behind ours. For a request in no
+// location, nginx's does nothing if it is the first of the phase, as it is
+// without ours; else it would run the server's directives once more. See
+// ngx_http_rewrite_handler() and location_rewrite_index.
+ngx_int_t rewrite_once(ngx_http_request_t* r) noexcept
 {
-    const ngx_int_t result = r == r->main ? enter_location(r) : NGX_DECLINED;
-    return result == NGX_DECLINED && rewrite_module_handler != nullptr
-               ? rewrite_module_handler(r)
-               : result;
+    const auto& core = *static_cast<ngx_http_core_main_conf_t*>(
+        ngx_http_get_module_main_conf(r, ngx_http_core_module));
+    const auto& server = *static_cast<ngx_http_core_srv_conf_t*>(
+        ngx_http_get_module_srv_conf(r, ngx_http_core_module));
+    const auto& engine = core.phase_engine;
+    const bool would_be_first =
+        r->phase_handler
+            == static_cast<ngx_int_t>(engine.location_rewrite_index + 1)
+        && engine.handlers[engine.location_rewrite_index].handler
+               == rewrite_handler;
+    return would_be_first && r->loc_conf == server.ctx->loc_conf
+               ? NGX_DECLINED
+               : rewrite_module_handler(r);
 }
 
-// For a request in no location, the rewrite module's handler would run the
-// server's directives once more if another one stood before it: see
-// ngx_http_rewrite_handler() and location_rewrite_index. So ours takes its
-// place, and calls it.
-ngx_int_t add_rewrite_handler(ngx_conf_t* cf) noexcept
+void replace_rewrite_module_handler(ngx_conf_t* cf) noexcept
 {
     const auto& core = *static_cast<ngx_http_core_main_conf_t*>(
         ngx_http_conf_get_module_main_conf(cf, ngx_http_core_module));
@@ -129,14 +144,13 @@ ngx_int_t add_rewrite_handler(ngx_conf_t* cf) noexcept
     auto* first = static_cast<ngx_http_handler_pt*>(location.elts);
     auto* last = first + location.nelts;
     const auto* of_server = static_cast<ngx_http_handler_pt*>(server.elts);
+    // The one in both phases. nginx may be built without it.
     auto* found =
         std::find_first_of(first, last, of_server, of_server + server.nelts);
-    if (found == last) {  // nginx was built without it
-        return add_phase_handler(cf, NGX_HTTP_REWRITE_PHASE, rewrite_handler);
+    if (found != last) {
+        rewrite_module_handler = *found;
+        *found = rewrite_once;
     }
-    rewrite_module_handler = *found;
-    *found = rewrite_handler;
-    return NGX_OK;
 }
 
 // The location whose error page this may be; nullptr if there is none.
@@ -177,9 +191,14 @@ bool belongs_to_service(ngx_http_request_t* r) noexcept
 
 ngx_int_t track_entered_locations(ngx_conf_t* cf) noexcept
 {
-    return add_rewrite_handler(cf) == NGX_OK ? add_phase_handler(
-               cf, NGX_HTTP_SERVER_REWRITE_PHASE, server_rewrite_handler)
-                                             : NGX_ERROR;
+    replace_rewrite_module_handler(cf);
+    const bool added =
+        add_phase_handler(cf, NGX_HTTP_SERVER_REWRITE_PHASE,
+                          server_rewrite_handler)
+            == NGX_OK
+        && add_phase_handler(cf, NGX_HTTP_REWRITE_PHASE, rewrite_handler)
+               == NGX_OK;
+    return added ? NGX_OK : NGX_ERROR;
 }
 
 const LocConf& governing_conf(ngx_http_request_t* r) noexcept
