@@ -143,7 +143,7 @@ void leave_configuration(void*) noexcept
 }
 
 // A module that nginx loads again keeps its indexes if nginx did not unload it
-// in between. This one stays (see `config`), and another module may have got
+// in between. This one stays (see stay_loaded()), and another module may have got
 // them meanwhile.
 ngx_int_t return_indexes(ngx_cycle_t* cycle) noexcept
 {
