@@ -281,7 +281,8 @@ void register_location(ngx_conf_t* cf, const LocConf& prev, LocConf& conf,
                        MainConf& main, const char* admission)
 {
     const bool admits = needs_admission(conf);
-    if (admission != nullptr && !admits && !is_server_level(cf)
+    if (admission != nullptr && !admits && conf.own_handler == nullptr
+        && !is_server_level(cf)
         && core_loc_conf(cf).locations == nullptr) {
         main.open.push_back({&core_loc_conf(cf), admission});
     }
