@@ -52,7 +52,7 @@ def sign_up(customer: str):
 
 @app.put("/customers/<customer>/plan")
 def change_plan(customer):
-    return call("PATCH", account_of(customer), AccountChange(plan=flask.request.json["plan"]))[0]
+    return call("PATCH", account_of(customer), AccountChange(plan=flask.request.json.get("plan", "")))[0]
 
 
 @app.get("/customers/<customer>/usage")
