@@ -49,7 +49,7 @@ void Authentication::take_key(const store::Ref<store::CachedKey>& key)
     }
     key_ = key;
     read_ = true;
-    key_ == nullptr ? refuse() : check(Record::fresh);
+    key_ == nullptr ? refuse(asked_) : check(Record::fresh);
 }
 
 void Authentication::check(Record record)
@@ -58,7 +58,7 @@ void Authentication::check(Record record)
     const store::Expiry expiry = storage.redis_clock.expiry(*key_);
     if (key_->record.disabled || expiry == store::Expiry::expired) {
         if (read_) {
-            return refuse();
+            return refuse(key_->asked);
         }
         // No limiter call has compared the record's epoch: the key may have got
         // another end since it was read.
@@ -103,11 +103,8 @@ void Authentication::read_again()
     read();
 }
 
-void Authentication::refuse()
+void Authentication::refuse(store::Monotonic asked)
 {
-    const store::Monotonic asked = !read_            ? task_.now()
-                                   : key_ != nullptr ? key_->asked
-                                                     : asked_;
     refuse_key(task_, forget_key(digest_, key_.get(), asked, task_.storage()));
 }
 

@@ -50,8 +50,8 @@ public:
     void read_again();
     bool renewed() const noexcept { return renewing_since_.has_value(); }
 
-    // The key does not exist, or is no longer usable.
-    void refuse();
+    // The key has expired, as the limiter's decision shows.
+    void refuse() { refuse(task_.now()); }
 
     // Valid in and after on_key().
     const store::Ref<store::CachedKey>& key() const noexcept { return key_; }
@@ -62,6 +62,7 @@ private:
     void proceed(FoundKey found);
     void read();
     void take_key(const store::Ref<store::CachedKey>& key);
+    void refuse(store::Monotonic asked);
     void check(Record record);
     void take_clock(const store::Done&) { check(); }
 
