@@ -25,11 +25,11 @@ bool is_foreign(const LimitsMarker& main, const LimitsMarker& limits)
 
 // Also after the last key was deleted: accounts stay, with their usage and
 // bans.
-bool LimitsPlace::has_accounts()
+bool LimitsPlace::has_accounts(RedisSession& redis)
 {
     for (const std::string& index :
          {schema_.key_index(), schema_.account_index()}) {
-        if (main_.call(redis::Command("EXISTS").key(index)).integer() != 0) {
+        if (redis.call(redis::Command("EXISTS").key(index)).integer() != 0) {
             return true;
         }
     }
@@ -46,7 +46,7 @@ void LimitsPlace::check(Access access)
     const LimitsMarker limits = read(*limit_redis_);
     limits.refuse_moved();
     if (!main.is_elsewhere()) {
-        if (has_accounts()) {
+        if (has_accounts(main_)) {
             throw Failure(
                 "the limits of this store are in its main Redis: omit --limit-redis, or move them there with petstorectl limits move");
         }
@@ -84,9 +84,14 @@ void LimitsPlace::refuse_foreign(const LimitsMarker& main,
 }
 
 // A host that uses the limit Redis before the limits are there counts from
-// zero. The move would overwrite what it counted.
+// zero; or the limits are those of a main Redis that was lost and restored. The
+// move would overwrite what was counted.
 void LimitsPlace::refuse_counts()
 {
+    if (has_accounts(*limit_redis_)) {
+        throw Failure(
+            "the Redis of --limit-redis is the main Redis of a store with this prefix");
+    }
     std::size_t accounts = 0;
     each_key(*limit_redis_, schema_.account_pattern(),
              [&](std::string_view name) {
@@ -97,9 +102,7 @@ void LimitsPlace::refuse_counts()
         throw Failure(
             "the Redis of --limit-redis has counts of "
             + count_text(accounts, "account")
-            + " already, which the move would overwrite: a host with petstore_limit_redis was reloaded too early. Remove the directive there and reload, then delete "
-            + schema_.account_pattern()
-            + " in that Redis, and run the command again: see docs/two-redis.md");
+            + " already, which the move would overwrite: see \"Counts on the limit Redis\" in docs/two-redis.md");
     }
 }
 

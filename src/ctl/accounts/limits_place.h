@@ -44,7 +44,7 @@ private:
     {
         LimitsMarker{place, id}.write(redis, schema_);
     }
-    bool has_accounts();
+    bool has_accounts(RedisSession& redis);
     void refuse_foreign(const LimitsMarker& main, const LimitsMarker& limits);
     void refuse_counts();
     void choose(const LimitsMarker& main);
