@@ -102,7 +102,13 @@ void set_disabled(Context& context, const std::string& id, bool disabled)
     if (disabled || context.json()) {
         report_key(context, servers, id, "Key " + id + " is disabled.");
     } else {
-        say("Key " + id + " is enabled" + still_refused(context, servers, id));
+        std::string end;
+        try {
+            end = still_refused(context, servers, id);
+        } catch (const Failure& problem) {  // the key is enabled all the same
+            end = std::string("; ") + problem.what();
+        }
+        say("Key " + id + " is enabled" + end);
     }
 }
 

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -30,13 +31,17 @@ public:
         }
     }
 
-    // Names all, for the command that removes their entries.
+    // Names them, up to a hundred, for the command that removes their entries.
     void add_without_record(const std::string& noun,
                             const std::vector<std::string>& ids)
     {
+        constexpr std::size_t kNamed = 100;
         std::string all;
-        for (const std::string& id : ids) {
-            all += ' ' + id;
+        for (std::size_t i = 0; i < std::min(ids.size(), kNamed); ++i) {
+            all += ' ' + ids[i];
+        }
+        if (ids.size() > kNamed) {
+            all += " and " + std::to_string(ids.size() - kNamed) + " more";
         }
         if (!ids.empty()) {
             add(noun + all
