@@ -127,8 +127,12 @@ Task<bool> restore_key(KeyServers servers, StoredKey key,
                        api::AccountRecord account)
 {
     const api::KeyRecord wanted = key.record;
-    // First: the key may be refused, and the account have no other one.
+    // First: the key may be refused, and the account have no other one, or only
+    // those that Redis still has.
     const bool account_restored = co_await restore_account(servers, account);
+    if (account_restored) {
+        co_await announce(servers, account.id);
+    }
     const auto other = co_await read_index(servers, wanted.id);
     if (other && *other != key.digest) {
         throw key_exists("another key has the id " + wanted.id);
@@ -140,9 +144,6 @@ Task<bool> restore_key(KeyServers servers, StoredKey key,
     }
     if (there && !there->unfinished) {
         co_await restore_entries(servers, *there, other.has_value());
-        if (account_restored) {
-            co_await announce(servers, account.id);
-        }
         co_return false;
     }
     co_await store_unfinished(servers, key, KeyOwner::unchanged, false);
