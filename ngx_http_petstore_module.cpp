@@ -143,8 +143,8 @@ void leave_configuration(void*) noexcept
 }
 
 // A module that nginx loads again keeps its indexes if nginx did not unload it
-// in between. This one stays (see stay_loaded()), and another module may have got
-// them meanwhile.
+// in between. This one stays (see stay_loaded()), and another module may have
+// got them meanwhile.
 ngx_int_t return_indexes(ngx_cycle_t* cycle) noexcept
 {
     auto* cleanup = ngx_pool_cleanup_add(cycle->pool, 0);

@@ -37,7 +37,6 @@ FoundKey find_newer_key(const api::Digest& digest,
 // asked at that time.
 store::RefusedKey forget_key(const api::Digest& digest,
                              const store::CachedKey* key,
-                             store::Monotonic asked,
-                             store::Storage& storage);
+                             store::Monotonic asked, store::Storage& storage);
 
 }  // namespace petstore::service

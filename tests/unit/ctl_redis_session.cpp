@@ -546,9 +546,10 @@ TEST_CASE("cluster session: no move begins that cannot search", "[ctl]")
                 return name == "CLUSTER" ? nodes
                        : name == "SCAN"  ? "*2\r\n$1\r\n0\r\n*0\r\n"
                        : name == "SET"   ? kOk
-                       : name != "GET"   ? ":1\r\n"
-                       : key == schema.limits_marker() ? place
-                                                       : "$-1\r\n";
+                       : name == "EXISTS" && &at == &other ? ":0\r\n"
+                       : name != "GET"                     ? ":1\r\n"
+                       : key == schema.limits_marker()     ? place
+                                                           : "$-1\r\n";
             };
         }
     };

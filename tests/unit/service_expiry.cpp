@@ -100,13 +100,13 @@ TEST_CASE("a key that expires while the limiter is asked is refused",
     worker.link.end_iteration();
     worker.clock.advance(400);
     worker.settings.enforce_address_limit = true;
-    asked.client.request().address.exceeded = true;
+    asked.client.request().address = {{5, 0, worker.now() + 9}, true};
     worker.admit();
     // It was charged: the limits of the account apply, not the address's.
     CHECK(asked.client.status == 401);
     CHECK(asked.client.request().counted == 0);
     CHECK(asked.client.state().limit_status == api::LimitStatus::denied);
-    CHECK(asked.client.rate()[0] == 300);
+    CHECK(asked.client.rate()[0] == 60);
     worker.settings.enforce_address_limit = false;
     FakeClient again(worker);
     again.start();

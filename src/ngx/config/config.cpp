@@ -282,8 +282,7 @@ void register_location(ngx_conf_t* cf, const LocConf& prev, LocConf& conf,
 {
     const bool admits = needs_admission(conf);
     if (admission != nullptr && !admits && conf.own_handler == nullptr
-        && !is_server_level(cf)
-        && core_loc_conf(cf).locations == nullptr) {
+        && !is_server_level(cf) && core_loc_conf(cf).locations == nullptr) {
         main.open.push_back({&core_loc_conf(cf), admission});
     }
     UsedLocation location = {conf.position, &core_loc_conf(cf), &conf,
