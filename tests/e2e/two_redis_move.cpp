@@ -252,10 +252,7 @@ TEST_CASE("two redis: an undone move leaves no history behind")
 {
     TwoRedis redis;
     const auto key = create_key(redis.main);
-    NginxOptions one;
-    one.redis = redis.main.url();
-    CHECK(Http(NginxServer(one).url(), key.secret).get("/v1/pets").status
-          == 200);
+    redis.charge_main(key);
     CutRedis cut(redis.limits);
     const auto history = [&](const RedisServer& on, const char* name) {
         return on.command({"EXISTS", account_key(key, name)}).integer;
@@ -297,10 +294,7 @@ TEST_CASE("two redis: a move removes what the other Redis has of an account")
     TwoRedis redis;
     const auto key = create_key(redis.main);
     const auto gone = create_key(redis.main);
-    NginxOptions one;
-    one.redis = redis.main.url();
-    CHECK(Http(NginxServer(one).url(), key.secret).get("/v1/pets").status
-          == 200);
+    redis.charge_main(key);
     const auto state =
         redis.main.command({"GET", account_key(key, "state")}).text;
     // The state left by a move that was killed after it had copied an account,

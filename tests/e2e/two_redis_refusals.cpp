@@ -132,10 +132,7 @@ TEST_CASE("two redis: a move does not overwrite what the limit Redis counted")
 {
     TwoRedis redis;
     const auto key = create_key(redis.main);
-    NginxOptions one;
-    one.redis = redis.main.url();
-    CHECK(Http(NginxServer(one).url(), key.secret).get("/v1/pets").status
-          == 200);
+    redis.charge_main(key);
     // A host that was reloaded before the limits were moved.
     {
         NginxServer early(redis.with());

@@ -9,9 +9,9 @@
 #include "service/get_usage.h"
 #include "service/guard_request.h"
 #include "shortage.h"
-#include "still.h"
 #include "store/scripts.h"
 #include "unit/known_ids.h"
+#include "unit/still.h"
 #include "unit/store_replies.h"
 #include "wire.h"
 

@@ -4,7 +4,6 @@
 
 #include "ready.h"
 #include "shortage.h"
-#include "still.h"
 #include "store/accounts/denial_reporter.h"
 #include "store/accounts/limit_queue.h"
 #include "store/keys/key_loader.h"
@@ -13,6 +12,7 @@
 #include "store/shared_read.h"
 #include "unit/cached_key.h"
 #include "unit/known_ids.h"
+#include "unit/still.h"
 #include "unit/store_replies.h"
 #include "wire.h"
 

@@ -3,23 +3,12 @@
 
 #include <list>
 
+#include "done_waiter.h"
 #include "service_test.h"
 
 using Result = FakeClient::Result;
 
 namespace {
-
-// Records how the wait for a turn ends.
-struct TurnWaiter final : store::Waiter<store::Done> {
-    void on_result(const store::Outcome<store::Done>& outcome) noexcept override
-    {
-        ++calls;
-        failed = outcome.failed();
-    }
-
-    int calls = 0;
-    bool failed = false;
-};
 
 // A worker with the admin API, whose clients have an admin key.
 struct AdminWorker {
@@ -59,7 +48,7 @@ struct ListsInLine : AdminWorker {
     ListsInLine()
     {
         for (std::size_t i = 0; i < service::ListLine::kMost; ++i) {
-            TurnWaiter waiter;
+            DoneWaiter waiter;
             others.emplace_back(store.lists).wait(waiter);
             REQUIRE(waiter.calls == 1);
             REQUIRE_FALSE(waiter.failed);
@@ -269,7 +258,7 @@ TEST_CASE("a list whose turn comes late needs a key that is still usable",
         f.worker.reply_record({{"scopes", "admin"}, {"disabled", "1"}});
         CHECK(f.list.status == 401);
         // The request still exists, but its turn has ended.
-        TurnWaiter waiter;
+        DoneWaiter waiter;
         service::ListTurn turn(f.store.lists);
         turn.wait(waiter);
         CHECK(waiter.calls == 1);

@@ -7,6 +7,7 @@
 
 #include "api/text.h"
 #include "fake_link.h"
+#include "still.h"
 #include "store/keys/key_loader.h"
 
 using namespace petstore;
@@ -38,11 +39,6 @@ struct Log final : store::KeyLog {
     std::string without_record;
     int refused = 0;
     std::string plan;
-};
-
-struct StoppedClock final : store::Clock {
-    store::Monotonic monotonic() const noexcept override { return 5000; }
-    api::Millis host_time() const noexcept override { return 1'000'000; }
 };
 
 struct Waiter final : store::Waiter<Key> {
@@ -96,7 +92,7 @@ std::string account(const std::string& id,
 struct Fixture {
     const store::Schema schema{"petstore"};
     const api::PlanTable configured;
-    const StoppedClock clock;
+    const FixedClock clock;
     FakeLink link;
     store::KeyCache cache{1 << 20};
     Log log;

@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 
+#include "done_waiter.h"
 #include "fake_http.h"
 #include "store/accounts/redis_clock.h"
 
@@ -13,17 +14,6 @@ using store::RedisClock;
 namespace {
 
 constexpr api::Millis kHour = 3'600'000;
-
-struct Waiter final : store::Waiter<store::Done> {
-    void on_result(const store::Outcome<store::Done>& outcome) noexcept override
-    {
-        ++calls;
-        failed = outcome.failed();
-    }
-
-    int calls = 0;
-    bool failed = false;
-};
 
 // A Cluster: the first letter of an account names its primary.
 struct Fixture {
@@ -64,7 +54,7 @@ TEST_CASE("a clock that is not known is asked for", "[store]")
     CHECK(f.redis_clock->expiry(*key) == Expiry::unconfirmed);
     CHECK(f.redis_clock->now() == f.clock.host / 1000);
 
-    Waiter waiter;
+    DoneWaiter waiter;
     f.redis_clock->ask(*key, waiter);
     REQUIRE(f.link.commands.size() == 1);
     CHECK(f.link.commands[0][3] == "petstore:{a1}:state");
@@ -116,7 +106,7 @@ TEST_CASE("each primary of a Cluster has its own clock", "[store]")
 
     // Both are asked at the same time, each once.
     f.clock.advance(2'000);
-    Waiter waiters[3];
+    DoneWaiter waiters[3];
     f.redis_clock->ask(*ahead, waiters[0]);
     f.redis_clock->ask(*right, waiters[1]);
     f.redis_clock->ask(*f.key("a2"), waiters[2]);

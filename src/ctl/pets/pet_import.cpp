@@ -280,7 +280,7 @@ private:
     {
         // Of a request, in messages for clients of the API.
         constexpr std::string_view kBody = "The body ";
-        if (problem.substr(0, kBody.size()) == kBody) {
+        if (problem.starts_with(kBody)) {
             problem.remove_prefix(kBody.size());
         }
         return Failure("line " + std::to_string(lines_.number()) + ": "

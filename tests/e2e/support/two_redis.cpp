@@ -22,6 +22,14 @@ Output TwoRedis::ctl(std::vector<std::string> arguments,
     return e2e::ctl(main.url(), arguments, input);
 }
 
+void TwoRedis::charge_main(const Key& key) const
+{
+    NginxOptions one;
+    one.redis = main.url();
+    CHECK(Http(NginxServer(one).url(), key.secret).get("/v1/pets").status
+          == 200);
+}
+
 Key TwoRedis::create_key(std::vector<std::string> arguments) const
 {
     arguments.insert(arguments.end(), {"--limit-redis", limits.url()});

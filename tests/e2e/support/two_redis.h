@@ -23,6 +23,9 @@ struct TwoRedis {
     Output ctl(std::vector<std::string> arguments,
                const std::string& input = "") const;
 
+    // Charges one request to the key, by an nginx with the main Redis alone.
+    void charge_main(const Key& key) const;
+
     // Like the functions of these names for one Redis.
     Key create_key(std::vector<std::string> arguments = {}) const;
     Key limited_key(long long per_minute, long long per_day = 1'000'000) const;
