@@ -1,7 +1,6 @@
 // The bodies of the admin API. A table says which members each operation takes.
 #include "admin_body.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "date.h"

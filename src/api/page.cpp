@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "cursor.h"
-#include "query.h"
 #include "text.h"
 
 namespace petstore::api {

@@ -1,6 +1,5 @@
 #include "denied_accounts.h"
 
-#include <algorithm>
 #include <functional>
 
 namespace petstore::metrics {

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <cstdio>
 #include <numeric>
-#include <utility>
 #include <vector>
 
 #include "../api/build_version.h"

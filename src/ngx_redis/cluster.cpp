@@ -1,7 +1,6 @@
 #include "cluster.h"
 
 #include <algorithm>
-#include <string>
 #include <utility>
 
 #include "../ngx_base/exception_border.h"

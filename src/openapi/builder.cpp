@@ -1,7 +1,6 @@
 #include "builder.h"
 
 #include <string>
-#include <utility>
 
 #include "../api/error.h"
 #include "../api/limit.h"

@@ -3,12 +3,9 @@
 #include <algorithm>
 #include <cstring>
 #include <hiredis/hiredis.h>
-#include <limits>
 #include <new>
 #include <type_traits>
 #include <vector>
-
-#include "reply.h"
 
 namespace petstore::redis {
 

@@ -1,8 +1,6 @@
 #include "sentinel.h"
 
 #include <array>
-#include <optional>
-#include <utility>
 
 #include "../api/text.h"
 

@@ -5,7 +5,6 @@
 #include <chrono>
 #include <fcntl.h>
 #include <hiredis/hiredis.h>
-#include <memory>
 #include <netdb.h>
 #include <new>
 #include <sys/socket.h>

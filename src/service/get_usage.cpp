@@ -2,7 +2,6 @@
 
 #include <memory>
 #include <string>
-#include <utility>
 
 #include "../api/administration_json.h"
 #include "../store/failure.h"

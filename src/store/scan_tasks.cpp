@@ -4,8 +4,6 @@
 #include <charconv>
 #include <limits>
 #include <string_view>
-#include <utility>
-#include <vector>
 
 #include "../redis/scan.h"
 #include "call.h"

@@ -1,7 +1,6 @@
 #include "account_commands.h"
 
 #include <exception>
-#include <optional>
 #include <unistd.h>
 #include <utility>
 

@@ -1,7 +1,5 @@
 #include "account_output.h"
 
-#include <string>
-
 #include "../terminal/output.h"
 
 namespace petstore::ctl {

@@ -1,7 +1,6 @@
 #include "limits_marker.h"
 
 #include <chrono>
-#include <string_view>
 #include <thread>
 
 #include "../../store/accounts/marked_limits.h"

@@ -1,7 +1,6 @@
 #include "plan_options.h"
 
 #include <string_view>
-#include <vector>
 
 #include "../../api/admin_body.h"
 #include "../command_line/values.h"

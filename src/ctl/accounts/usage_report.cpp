@@ -1,8 +1,6 @@
 #include "usage_report.h"
 
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "../../api/administration_json.h"
 #include "../terminal/csv.h"

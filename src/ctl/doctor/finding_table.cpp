@@ -5,7 +5,6 @@
 #include <string>
 #include <string_view>
 #include <unistd.h>
-#include <utility>
 
 #include "../../api/utf8.h"
 #include "../terminal/escape.h"

@@ -4,7 +4,6 @@
 #include <chrono>
 #include <map>
 #include <set>
-#include <string>
 #include <thread>
 #include <utility>
 

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "../command_line/words.h"
-#include "../exit.h"
 
 namespace petstore::ctl {
 

@@ -1,7 +1,6 @@
 #include "plan_problems.h"
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 

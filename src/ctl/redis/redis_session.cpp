@@ -4,7 +4,6 @@
 
 #include "../../redis/reply_fields.h"
 #include "../../store/damage.h"
-#include "../exit.h"
 #include "redis_error.h"
 
 namespace petstore::ctl {

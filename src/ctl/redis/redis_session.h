@@ -1,11 +1,9 @@
 #pragma once
 
 #include <cstddef>
-#include <exception>
 #include <functional>
 #include <list>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 

@@ -1,6 +1,5 @@
 #include "tls.h"
 
-#include <new>
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/x509.h>

@@ -6,7 +6,6 @@
 #include <system_error>
 #include <unistd.h>
 
-#include "../../api/date.h"
 #include "../exit.h"
 #include "escape.h"
 #include "terminal.h"

@@ -1,6 +1,5 @@
 // The directives' setters, which parse and validate their arguments.
 #include <algorithm>
-#include <variant>
 
 #include "../../api/text.h"
 #include "../../ngx_base/str.h"

@@ -1,6 +1,5 @@
 #include "metrics.h"
 
-#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <iterator>

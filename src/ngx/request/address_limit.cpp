@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cstring>
-#include <new>
 
 #include "../module.h"
 #include "../worker/zone.h"

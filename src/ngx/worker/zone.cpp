@@ -4,7 +4,6 @@
 
 #include "../../metrics/busy_accounts.h"
 #include "../../metrics/shared_list.h"
-#include "../../metrics/slot.h"
 #include "../module.h"
 
 namespace petstore::ngx {

@@ -1,5 +1,3 @@
-#include <utility>
-
 #include "../../api/administration_json.h"
 #include "../../store/accounts/account_administration.h"
 #include "../../store/accounts/account_tasks.h"

@@ -1,5 +1,3 @@
-#include <utility>
-
 #include "../../api/administration_json.h"
 #include "../../store/plans/plan_administration.h"
 #include "admin_operations.h"

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <utility>
 
 #include "../../api/administration_json.h"
 #include "../../store/accounts/account_tasks.h"

@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 
 #include "../../redis/link.h"
 #include "../event_log.h"

@@ -1,6 +1,5 @@
 #include "key_cache.h"
 
-#include <cstring>
 #include <utility>
 
 #include "../memory.h"

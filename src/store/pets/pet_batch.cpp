@@ -6,7 +6,6 @@
 
 #include "../../api/text.h"
 #include "../scripts.h"
-#include "record.h"
 
 namespace petstore::store {
 

@@ -1,11 +1,9 @@
 #include "pet_commands.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "../../api/text.h"
 #include "../scripts.h"
-#include "record.h"
 
 namespace petstore::store {
 

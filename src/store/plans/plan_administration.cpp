@@ -1,7 +1,6 @@
 #include "plan_administration.h"
 
 #include <map>
-#include <optional>
 #include <utility>
 
 #include "../../api/text.h"
