@@ -44,7 +44,6 @@ public:
         links_.all.subtract();
     }
     CountedLink(const CountedLink&) = delete;
-    CountedLink& operator=(const CountedLink&) = delete;
 
     void set_down(bool down) noexcept
     {

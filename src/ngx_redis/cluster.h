@@ -25,7 +25,6 @@ public:
             metrics::RedisMeters& meters, const ngx_log_t& log);
     ~Cluster();
     Cluster(const Cluster&) = delete;
-    Cluster& operator=(const Cluster&) = delete;
 
     redis::Link& link() noexcept { return link_; }
 

@@ -92,7 +92,6 @@ public:
                redis::ReplyLimits limits = {});
     ~Connection() { close(); }
     Connection(const Connection&) = delete;
-    Connection& operator=(const Connection&) = delete;
 
     // Connects, logs in with `login` and sends the commands: the reply to
     // `identity` goes to Listener::on_identity(), that to `last` to

@@ -58,7 +58,6 @@ public:
           timeout_for_(timeout_for)
     {}
     Dialer(const Dialer&) = delete;
-    Dialer& operator=(const Dialer&) = delete;
 
     // Call before the first start(). Throws std::bad_alloc.
     void add(Server server);

@@ -21,7 +21,6 @@ public:
                 redis::Durability durability, redis::Scheduler& scheduler,
                 metrics::RedisMeter meter, const ngx_log_t& log);
     DurableNode(const DurableNode&) = delete;
-    DurableNode& operator=(const DurableNode&) = delete;
 
     redis::Link& link() noexcept { return link_; }
 

@@ -42,7 +42,6 @@ public:
     MapFinder(const NodeSettings& settings, User& user, const ngx_log_t& log);
     ~MapFinder() { cancel(); }
     MapFinder(const MapFinder&) = delete;
-    MapFinder& operator=(const MapFinder&) = delete;
 
     // Asks the known and the configured servers, starting with a random one. No
     // search may be in progress.

@@ -53,7 +53,6 @@ public:
          redis::Scheduler& scheduler, metrics::RedisMeter meter,
          const ngx_log_t& log);
     Node(const Node&) = delete;
-    Node& operator=(const Node&) = delete;
 
     // Connects in the background unless a command has done so already. Must not
     // be called within a handler.

@@ -57,7 +57,6 @@ public:
     SentinelWatch(const SentinelSettings& settings, const ngx_log_t& log);
     ~SentinelWatch();
     SentinelWatch(const SentinelWatch&) = delete;
-    SentinelWatch& operator=(const SentinelWatch&) = delete;
 
     // Borrows the follower. Throws std::bad_alloc.
     void add(Follower& follower) { followers_.push_back(&follower); }

@@ -20,7 +20,6 @@ public:
     {}
     ~Tls();
     Tls(const Tls&) = delete;
-    Tls& operator=(const Tls&) = delete;
 
     bool enabled() const noexcept { return settings_.context != nullptr; }
 

@@ -78,7 +78,6 @@ public:
                     RedirectPolicy::Persistence::brief);
     ~ClusterLink();
     ClusterLink(const ClusterLink&) = delete;
-    ClusterLink& operator=(const ClusterLink&) = delete;
 
     // Fetches the map unless it is known.
     void warm_up() noexcept;

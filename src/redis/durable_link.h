@@ -64,7 +64,6 @@ public:
     DurableLink(Link& link, Scheduler& scheduler, Alarm& alarm, Owner& owner,
                 Durability durability, std::uint64_t timeout) noexcept;
     DurableLink(const DurableLink&) = delete;
-    DurableLink& operator=(const DurableLink&) = delete;
 
     // Checks whether the wait is supported before the first command needs it.
     void warm_up() noexcept;

@@ -48,7 +48,6 @@ public:
 
     explicit RequestTask(const Context& context) noexcept;
     RequestTask(const RequestTask&) = delete;
-    RequestTask& operator=(const RequestTask&) = delete;
 
     // Call when the request is being freed, or needs the task no more.
     virtual void abandon() noexcept

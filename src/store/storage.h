@@ -88,7 +88,6 @@ struct Storage {
     }
 
     Storage(const Storage&) = delete;
-    Storage& operator=(const Storage&) = delete;
 
     const Clock& clock;
     StorageLog& log;

@@ -26,7 +26,6 @@ public:
     Cluster(Pump& pump, std::unique_ptr<ClusterServers> servers);
     ~Cluster();
     Cluster(const Cluster&) = delete;
-    Cluster& operator=(const Cluster&) = delete;
 
     redis::ClusterLink& link() noexcept { return link_; }
 

@@ -31,7 +31,6 @@ public:
 
     ~RedisSession();
     RedisSession(const RedisSession&) = delete;
-    RedisSession& operator=(const RedisSession&) = delete;
 
     redis::Link& link() noexcept { return *link_; }
 

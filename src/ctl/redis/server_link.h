@@ -35,7 +35,6 @@ public:
 
     ~ServerLink();
     ServerLink(const ServerLink&) = delete;
-    ServerLink& operator=(const ServerLink&) = delete;
 
     void send(const redis::Command& command,
               redis::ReplyHandler& handler) noexcept override;

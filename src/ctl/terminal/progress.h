@@ -16,7 +16,6 @@ public:
                       const char* noun = "pet");
     ~Progress() { clear(); }
     Progress(const Progress&) = delete;
-    Progress& operator=(const Progress&) = delete;
 
     void update(std::uint64_t count, std::uint64_t done);
 

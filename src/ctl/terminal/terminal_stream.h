@@ -35,7 +35,6 @@ public:
     TerminalStream(std::ostream& stream, int fd);
     ~TerminalStream();
     TerminalStream(const TerminalStream&) = delete;
-    TerminalStream& operator=(const TerminalStream&) = delete;
 
 private:
     std::ostream& stream_;

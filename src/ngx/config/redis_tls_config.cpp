@@ -125,7 +125,6 @@ public:
         ssl_.log = cf_->log;
     }
     SslErrors(const SslErrors&) = delete;
-    SslErrors& operator=(const SslErrors&) = delete;
 
     bool report(const SourcePosition& position) noexcept
     {

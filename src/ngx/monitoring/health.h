@@ -60,7 +60,6 @@ public:
     ReadyRequest(ngx_http_request_t* r, Readiness& readiness) noexcept;
     ~ReadyRequest();
     ReadyRequest(const ReadyRequest&) = delete;
-    ReadyRequest& operator=(const ReadyRequest&) = delete;
 
     // Returns the content handler's result.
     ngx_int_t run();

@@ -28,7 +28,6 @@ public:
     WorkerMetrics(const Zone& zone, const MainConf& conf, ngx_log_t& log);
     ~WorkerMetrics();
     WorkerMetrics(const WorkerMetrics&) = delete;
-    WorkerMetrics& operator=(const WorkerMetrics&) = delete;
 
     metrics::RedisMeter meter(std::string_view name) noexcept override;
     metrics::CacheLookups& caches() noexcept { return slot_->caches; }

@@ -34,7 +34,6 @@ public:
     LimitsLink(redis::Link& limit_redis, redis::Link& main, std::string marker,
                const Clock& clock, EventLog& log);
     LimitsLink(const LimitsLink&) = delete;
-    LimitsLink& operator=(const LimitsLink&) = delete;
 
     void send(const redis::Command& command,
               redis::ReplyHandler& handler) noexcept override;

@@ -26,7 +26,6 @@ public:
                  const Schema& schema, DamageLog& damage_log, EventLog& log);
     ~MarkerReader();
     MarkerReader(const MarkerReader&) = delete;
-    MarkerReader& operator=(const MarkerReader&) = delete;
 
     // Fails if accounts were moved to another Redis. Calls the waiter exactly
     // once, possibly before it returns. Damage is logged here.

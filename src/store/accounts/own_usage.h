@@ -40,7 +40,6 @@ public:
              const Clock& clock, Logs logs);
     ~OwnUsage();
     OwnUsage(const OwnUsage&) = delete;
-    OwnUsage& operator=(const OwnUsage&) = delete;
 
     // An answer in memory is used only if the account had this epoch, or no
     // state. Calls the waiter exactly once, possibly before it returns. Damage

@@ -34,7 +34,6 @@ public:
     RedisClock(redis::Link& accounts, const Schema& schema, const Clock& clock);
     ~RedisClock();
     RedisClock(const RedisClock&) = delete;
-    RedisClock& operator=(const RedisClock&) = delete;
 
     // A reply for the key's account to a command sent at `sent` contained
     // `now`.

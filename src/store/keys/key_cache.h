@@ -139,7 +139,6 @@ public:
 
     explicit KeyCache(std::size_t max_bytes);
     KeyCache(const KeyCache&) = delete;
-    KeyCache& operator=(const KeyCache&) = delete;
 
     Ref<CachedKey> find(const api::Digest& digest) noexcept;
     // Drops the key if it takes more than a quarter of the memory, or if out of

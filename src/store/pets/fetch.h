@@ -17,7 +17,6 @@ namespace petstore::store {
 class Fetch {
 public:
     Fetch(const Fetch&) = delete;
-    Fetch& operator=(const Fetch&) = delete;
 
     // Sends the commands. A full queue can end the fetch before this returns.
     void begin() noexcept;

@@ -31,7 +31,6 @@ public:
     ReadCache(const PetSource& source, metrics::CacheLookups& lookups,
               std::size_t cache_bytes);
     ReadCache(const ReadCache&) = delete;
-    ReadCache& operator=(const ReadCache&) = delete;
 
     const PetSource& source() const noexcept { return source_; }
 

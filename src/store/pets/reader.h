@@ -22,7 +22,6 @@ public:
     Reader(ReadCache& cache, VersionQueue& versions) noexcept;
     ~Reader();
     Reader(const Reader&) = delete;
-    Reader& operator=(const Reader&) = delete;
 
     // Starts a read before the version is known, so that it is sent in the same
     // write as the limiter's command, right behind it. Does nothing if the

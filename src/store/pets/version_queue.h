@@ -21,7 +21,6 @@ public:
     VersionQueue(redis::Scheduler& scheduler, ReadCache& cache) noexcept;
     ~VersionQueue();
     VersionQueue(const VersionQueue&) = delete;
-    VersionQueue& operator=(const VersionQueue&) = delete;
 
     // Calls the waiter exactly once; before returning, only with a failure.
     // Commands sent over the link after this call are executed after the one

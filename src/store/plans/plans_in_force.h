@@ -38,7 +38,6 @@ public:
                  EventLog& log);
     ~PlansInForce();
     PlansInForce(const PlansInForce&) = delete;
-    PlansInForce& operator=(const PlansInForce&) = delete;
 
     const api::PlanTable& table() const noexcept { return table_; }
 
