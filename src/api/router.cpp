@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <iterator>
 
+#include "text.h"
+
 namespace petstore::api {
 namespace {
 
@@ -70,14 +72,6 @@ constexpr std::size_t index_of(Operation operation) noexcept
 }
 
 static_assert(std::size(kOperations) == index_of(Op::get_usage) + 1);
-
-bool starts_with(std::string_view text, std::string_view prefix) noexcept
-{
-    return text.size() >= prefix.size()
-           && std::char_traits<char>::compare(text.data(), prefix.data(),
-                                              prefix.size())
-                  == 0;
-}
 
 // An id is one part of a path.
 bool matches(std::string_view path, const Pattern& pattern,

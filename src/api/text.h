@@ -21,6 +21,15 @@ std::string_view trimmed(std::string_view text) noexcept;
 // The text up to the first space, or all of it; removed with that space.
 std::string_view take_word(std::string_view& text) noexcept;
 
+// C++20 has a function for this.
+inline bool starts_with(std::string_view text, std::string_view prefix) noexcept
+{
+    return text.size() >= prefix.size()
+           && std::char_traits<char>::compare(text.data(), prefix.data(),
+                                              prefix.size())
+                  == 0;
+}
+
 void append_int(std::string& out, std::int64_t value);
 
 // Validates UTF-8 (RFC 3629): no overlong forms, no surrogates, nothing above

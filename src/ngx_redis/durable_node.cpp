@@ -3,6 +3,8 @@
 #include <string_view>
 #include <utility>
 
+#include "../api/text.h"
+
 namespace petstore::ngx_redis {
 
 namespace {
@@ -18,18 +20,13 @@ NodeSettings settings_of_writes(NodeSettings settings)
     return settings;
 }
 
-bool begins_with(std::string_view text, std::string_view words) noexcept
-{
-    return text.substr(0, words.size()) == words;
-}
-
 // An explanation of errors whose code says little.
 const char* explanation_of(std::string_view error) noexcept
 {
-    if (begins_with(error, "ERR unknown command")) {
+    if (api::starts_with(error, "ERR unknown command")) {
         return " (it needs Redis 7.2 or later)";
     }
-    if (begins_with(error, "ERR WAITAOF cannot be used")) {
+    if (api::starts_with(error, "ERR WAITAOF cannot be used")) {
         return " (it needs \"appendonly yes\")";
     }
     return "";

@@ -2,7 +2,6 @@
 
 #include <iterator>
 #include <map>
-#include <string_view>
 
 #include "../../api/administration_json.h"
 #include "command_tree.h"
@@ -10,11 +9,6 @@
 namespace petstore::ctl {
 
 namespace {
-
-bool starts_with(std::string_view text, std::string_view start)
-{
-    return text.substr(0, start.size()) == start;
-}
 
 // The possible values of a placeholder in the help.
 std::vector<std::string> values_of(const std::string& name)
@@ -49,7 +43,7 @@ Position locate(const CLI::App& app, const std::vector<std::string>& words)
             at.option = takes_value(*option) ? option : nullptr;
         } else if (const auto* command = find_command(*at.command, word)) {
             at.command = command;
-        } else if (!starts_with(word, "-")) {
+        } else if (!word.starts_with("-")) {
             ++at.argument;
         }
     }
@@ -62,7 +56,7 @@ public:
 
     void add(const std::string& word, const std::string& description = "")
     {
-        if (word == kFiles || starts_with(word, start_)) {
+        if (word == kFiles || word.starts_with(start_)) {
             found_.push_back({word, description});
         }
     }
@@ -129,7 +123,7 @@ std::vector<Candidate> complete(const CLI::App& app,
         candidates.add_values(*at.option);
         return candidates.take();
     }
-    if (starts_with(last, "--") && equals != std::string::npos) {
+    if (last.starts_with("--") && equals != std::string::npos) {
         Candidates candidates(last.substr(equals + 1));
         const auto* option = find_option(*at.command, last.substr(0, equals));
         if (option != nullptr) {
@@ -139,7 +133,7 @@ std::vector<Candidate> complete(const CLI::App& app,
     }
 
     Candidates candidates(last);
-    if (starts_with(last, "-")) {
+    if (last.starts_with("-")) {
         candidates.add_options(*at.command);
         return candidates.take();
     }

@@ -364,19 +364,19 @@ std::string advice_for_failure(const Failure& failure, const char* unreachable)
         return unreachable;
     }
     const std::string& error = refusal->error();
-    if (error.rfind("LOADING", 0) == 0) {
+    if (error.starts_with("LOADING")) {
         return "wait until Redis has loaded its data";
     }
-    if (error.rfind("BUSY ", 0) == 0) {
+    if (error.starts_with("BUSY ")) {
         return "end the script that another client runs: SCRIPT KILL";
     }
-    if (error.rfind("MASTERDOWN", 0) == 0) {
+    if (error.starts_with("MASTERDOWN")) {
         return "use the primary, or connect this replica to it";
     }
     if (error.find("max number of clients") != std::string::npos) {
         return "close connections that are not used, or raise maxclients";
     }
-    if (error.rfind("DENIED", 0) == 0) {
+    if (error.starts_with("DENIED")) {
         return "Redis accepts only local connections without a password: set one (requirepass, or ACL), or connect over its unix socket";
     }
     return "check the user, the password and its access rules";

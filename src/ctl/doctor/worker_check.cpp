@@ -29,19 +29,16 @@ std::string first_part(std::string_view error)
 
 const char* advice_for_error(std::string_view error)
 {
-    const auto begins = [&](std::string_view code) {
-        return error.substr(0, code.size()) == code;
-    };
-    if (begins("OOM")) {
+    if (error.starts_with("OOM")) {
         return "workers answer 503: raise maxmemory, or remove data";
     }
-    if (begins("NOREPLICAS")) {
+    if (error.starts_with("NOREPLICAS")) {
         return "workers answer 503: connect replicas, or lower min-replicas-to-write";
     }
-    if (begins("MISCONF")) {
+    if (error.starts_with("MISCONF")) {
         return "workers answer 503: Redis cannot write to its disk, see its log";
     }
-    if (begins("READONLY")) {
+    if (error.starts_with("READONLY")) {
         return "workers answer 503: use the primary";
     }
     return "workers answer 503: see \"Errors of Redis\" in docs/operations.md";

@@ -18,11 +18,6 @@ using Place = LimitsMarker::Place;
 
 constexpr std::size_t kKeysAtOnce = 128;
 
-bool begins_with(std::string_view text, std::string_view prefix)
-{
-    return text.substr(0, prefix.size()) == prefix;
-}
-
 }  // namespace
 
 StoreMover::Moved StoreMover::run()
@@ -111,7 +106,7 @@ void StoreMover::check_pet_count(bool resumed)
         source_.call_naming_key(redis::Command("GET").key(name));
     std::string_view pets = reply.text();
     constexpr std::string_view kFrozen = "elsewhere ";
-    if (begins_with(pets, kFrozen)) {
+    if (pets.starts_with(kFrozen)) {
         pets.remove_prefix(kFrozen.size());
     }
     if (!reply.is(redis::Type::nil)
@@ -147,11 +142,11 @@ StoreMover::Content StoreMover::find(RedisSession& redis) const
     const std::string count = schema_.pet_count();
     Content found;
     each_key(redis, schema_.prefix() + ":*", [&](std::string_view name) {
-        if (begins_with(name, schema_.catalogue())) {
+        if (name.starts_with(schema_.catalogue())) {
             if (name != count) {
                 found.catalogue.emplace(name);
             }
-        } else if (!begins_with(name, accounts) && others.count(name) == 0) {
+        } else if (!name.starts_with(accounts) && others.count(name) == 0) {
             found.records.emplace(name);
         }
     });
@@ -246,7 +241,7 @@ std::size_t StoreMover::count_keys(const Names& records) const
     const std::string beginning = schema_.prefix() + ":key:";
     return static_cast<std::size_t>(std::count_if(
         records.begin(), records.end(),
-        [&](const std::string& name) { return begins_with(name, beginning); }));
+        [&](const std::string& name) { return name.starts_with(beginning); }));
 }
 
 }  // namespace petstore::ctl

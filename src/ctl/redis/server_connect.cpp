@@ -50,14 +50,9 @@ open(const redis::Endpoint& endpoint, const Tls* tls, const Deadline& deadline)
                : std::move(socket);
 }
 
-bool has_words(std::string_view text, std::string_view words)
-{
-    return text.substr(0, words.size()) == words;
-}
-
 bool is_at_max_clients(std::string_view error)
 {
-    return has_words(error, "ERR max number of clients");
+    return error.starts_with("ERR max number of clients");
 }
 
 // A server without AUTH echoes the arguments of the unknown command, which are
@@ -67,7 +62,7 @@ void check_login(const redis::Reply& reply, const std::string& where)
     if (!reply.is_error()) {
         return;
     }
-    if (reply.error_code() != "ERR" || has_words(reply.text(), "ERR AUTH ")
+    if (reply.error_code() != "ERR" || reply.text().starts_with("ERR AUTH ")
         || is_at_max_clients(reply.text())) {
         throw RedisError(where, reply.text());
     }

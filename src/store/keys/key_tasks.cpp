@@ -131,8 +131,7 @@ std::string deletion_claim()
 
 bool is_being_deleted(const StoredKey& key)
 {
-    const std::string claim = deletion_claim();
-    return key.successors.compare(0, claim.size(), claim) == 0;
+    return key.successors.starts_with(deletion_claim());
 }
 
 namespace {
