@@ -150,7 +150,7 @@ struct ChangedAccount : AdministeredAccount {
 struct ListedAccounts : AdministeredAccount {
     void act()
     {
-        store::run(running, store::list_accounts(servers, true), waiter);
+        store::run(running, store::list_accounts(servers), waiter);
         answer<3>({&index, &record, &record});
     }
     void check(bool thrown) const { Administered::check(thrown, waiter, 3); }

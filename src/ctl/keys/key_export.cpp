@@ -84,7 +84,7 @@ void export_keys(Context& context)
     const auto plans = context.known_plans();
     auto listing = context.await(store::list_keys(servers));
     const api::UnixTime now = context.now(servers);
-    auto all = context.await(store::list_accounts(servers, false));
+    auto all = context.await(store::list_accounts(servers));
     auto missing = add_unlisted(context, servers, listing, all);
     forget_unfinished(context, servers, listing, all, missing);
     for (const auto& [name, limits] : plans.stored().plans) {

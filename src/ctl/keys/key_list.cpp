@@ -79,7 +79,7 @@ void list_keys(Context& context, const KeyFilter& filter)
         account.empty() ? store::list_keys(servers)
                         : store::list_keys_of_account(servers, {account, ""}));
     const api::UnixTime now = context.now(servers);
-    auto all = context.await(store::list_accounts(servers, false));
+    auto all = context.await(store::list_accounts(servers));
     auto missing = add_unlisted(context, servers, listing, all);
     all.missing.clear();  // accounts are not listed
     forget_unfinished(context, servers, listing, all, missing);
@@ -102,8 +102,7 @@ void list_keys(Context& context, const KeyFilter& filter)
         return true;
     };
     auto shown = shown_keys(listing, all);
-    shown.erase(std::remove_if(shown.begin(), shown.end(), leave_out),
-                shown.end());
+    std::erase_if(shown, leave_out);
     if (context.json()) {
         Json array = Json::array();
         for (const ShownKey& each : shown) {

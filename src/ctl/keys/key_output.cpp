@@ -1,6 +1,5 @@
 #include "key_output.h"
 
-#include <algorithm>
 #include <chrono>
 #include <map>
 #include <set>
@@ -108,14 +107,9 @@ std::vector<std::string> add_unlisted(Context& context,
         }
         return gone;
     };
-    auto& keys = listing.keys;
-    keys.erase(std::remove_if(keys.begin(), keys.end(), leaves), keys.end());
-    auto& listed = all.missing;
-    listed.erase(std::remove_if(listed.begin(), listed.end(),
-                                [&](const std::string& id) {
-                                    return absent.count(id) != 0;
-                                }),
-                 listed.end());
+    std::erase_if(listing.keys, leaves);
+    std::erase_if(all.missing,
+                  [&](const std::string& id) { return absent.count(id) != 0; });
     return {missing.begin(), missing.end()};
 }
 
@@ -134,14 +128,11 @@ void forget_unfinished(Context& context, const store::KeyServers& servers,
     const auto is_deleted = [&](const std::string& id) {
         return !context.await(store::read_index(servers, id)).has_value();
     };
-    keys.erase(std::remove_if(keys.begin(), keys.end(), is_deleted),
-               keys.end());
+    std::erase_if(keys, is_deleted);
     const auto is_complete = [&](const std::string& id) {
         return !context.await(store::lacks_record(servers, id));
     };
-    accounts.erase(
-        std::remove_if(accounts.begin(), accounts.end(), is_complete),
-        accounts.end());
+    std::erase_if(accounts, is_complete);
 }
 
 ShownKey shown_key(Context& context, const store::KeyServers& servers,

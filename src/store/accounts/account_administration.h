@@ -31,8 +31,8 @@ Task<bool> restore_account(KeyServers servers, api::AccountRecord account);
 
 Task<api::AccountRecord> find_account(KeyServers servers, AccountName name);
 
-// All accounts, deleted ones only if asked for.
-Task<AccountListing> list_accounts(KeyServers servers, bool with_deleted);
+// All accounts but deleted ones.
+Task<AccountListing> list_accounts(KeyServers servers);
 
 // All keys of an account.
 Task<KeyListing> list_keys_of_account(KeyServers servers, AccountName name);

@@ -44,7 +44,7 @@ Task<> list_account(const KeyServers& servers, const std::string& id,
 
 }  // namespace
 
-Task<AccountListing> list_accounts(KeyServers servers, bool with_deleted)
+Task<AccountListing> list_accounts(KeyServers servers)
 {
     AccountListing listing;
     const auto entries =
@@ -56,13 +56,9 @@ Task<AccountListing> list_accounts(KeyServers servers, bool with_deleted)
     co_await ForEach(entries, KeyListing::kAtOnce, list_one);
     co_await forget_expired_accounts(servers, entries);
     auto& accounts = listing.accounts;
-    if (!with_deleted) {
-        accounts.erase(std::remove_if(accounts.begin(), accounts.end(),
-                                      [](const api::AccountRecord& account) {
-                                          return account.deleted != 0;
-                                      }),
-                       accounts.end());
-    }
+    std::erase_if(accounts, [](const api::AccountRecord& account) {
+        return account.deleted != 0;
+    });
     std::sort(accounts.begin(), accounts.end(),
               [](const api::AccountRecord& a, const api::AccountRecord& b) {
                   return std::tie(a.created, a.id) < std::tie(b.created, b.id);

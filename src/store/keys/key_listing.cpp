@@ -81,10 +81,9 @@ Task<> list_indexed_key(const KeyServers& servers, const std::string& id,
 // The entry in the index of an account counts only if the record agrees.
 void remove_others(std::vector<StoredKey>& keys, const std::string& account)
 {
-    const auto is_other = [&](const StoredKey& key) {
+    std::erase_if(keys, [&](const StoredKey& key) {
         return key.record.account != account;
-    };
-    keys.erase(std::remove_if(keys.begin(), keys.end(), is_other), keys.end());
+    });
 }
 
 void sort_by_age(std::vector<StoredKey>& keys)
