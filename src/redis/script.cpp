@@ -4,6 +4,7 @@
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <stdexcept>
+#include <string_view>
 #include <utility>
 
 #include "../api/text.h"
@@ -26,8 +27,8 @@ std::string sha1_of(std::string_view text)
 
 }  // namespace
 
-Script::Script(std::string_view name, std::string text)
-    : name(name), text(std::move(text)), sha1(sha1_of(this->text))
+Script::Script(std::string text)
+    : text(std::move(text)), sha1(sha1_of(this->text))
 {}
 
 }  // namespace petstore::redis

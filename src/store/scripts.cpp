@@ -29,31 +29,22 @@ std::string limiter(const char* read)
 }  // namespace
 
 Scripts::Scripts()
-    : create_pets("create_pets", joined({k_damaged_lua, k_create_pets_lua})),
-      list_by_status("list_by_status", k_list_by_status_lua),
-      set_status("set_status", joined({k_damaged_lua, k_set_status_lua})),
-      limit("limit", limiter(k_limit_read_lua)),
-      limit_across_slots("limit_across_slots",
-                         limiter(k_limit_read_cluster_lua)),
-      strike("strike", joined({k_damaged_lua, k_usage_lua, k_strike_lua})),
-      clock("clock", k_clock_lua),
-      touch_account("touch_account", k_touch_account_lua),
-      unban("unban", k_unban_lua),
-      compare_and_set("compare_and_set", k_compare_and_set_lua),
-      settle_usage("settle_usage",
-                   joined({k_damaged_lua, k_usage_lua, k_settle_usage_lua})),
-      forget_account("forget_account", k_forget_account_lua),
-      read_usage("read_usage", k_read_usage_lua),
-      write_record("write_record", k_write_record_lua),
-      delete_record("delete_record", k_delete_record_lua),
-      set_plan("set_plan", k_set_plan_lua),
-      publish_plans("publish_plans", k_publish_plans_lua),
-      clear_caches("clear_caches", joined({k_damaged_lua, k_clear_caches_lua})),
-      freeze_catalogue("freeze_catalogue", k_freeze_catalogue_lua),
-      take_account("take_account", k_take_account_lua),
-      upgrade_state("upgrade_state", k_upgrade_state_lua),
-      upgrade_catalogue("upgrade_catalogue",
-                        joined({k_damaged_lua, k_upgrade_catalogue_lua}))
+    : create_pets(joined({k_damaged_lua, k_create_pets_lua})),
+      list_by_status(k_list_by_status_lua),
+      set_status(joined({k_damaged_lua, k_set_status_lua})),
+      limit(limiter(k_limit_read_lua)),
+      limit_across_slots(limiter(k_limit_read_cluster_lua)),
+      strike(joined({k_damaged_lua, k_usage_lua, k_strike_lua})),
+      clock(k_clock_lua), touch_account(k_touch_account_lua),
+      unban(k_unban_lua), compare_and_set(k_compare_and_set_lua),
+      settle_usage(joined({k_damaged_lua, k_usage_lua, k_settle_usage_lua})),
+      forget_account(k_forget_account_lua), read_usage(k_read_usage_lua),
+      write_record(k_write_record_lua), delete_record(k_delete_record_lua),
+      set_plan(k_set_plan_lua), publish_plans(k_publish_plans_lua),
+      clear_caches(joined({k_damaged_lua, k_clear_caches_lua})),
+      freeze_catalogue(k_freeze_catalogue_lua),
+      take_account(k_take_account_lua), upgrade_state(k_upgrade_state_lua),
+      upgrade_catalogue(joined({k_damaged_lua, k_upgrade_catalogue_lua}))
 {}
 
 const Scripts& scripts()

@@ -475,7 +475,7 @@ TEST_CASE("cluster session: a command whose reply was lost is not repeated",
 TEST_CASE("cluster session: a script's text follows its digest", "[ctl]")
 {
     Session at;
-    const redis::Script script("s", "return 1");
+    const redis::Script script("return 1");
     at.world.servers[1] = [&](const Words& words) {
         return words[0] == "EVALSHA" ? "-NOSCRIPT No\r\n" : kOk;
     };

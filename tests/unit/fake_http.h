@@ -115,14 +115,18 @@ struct FakeWorker {
     static std::string name_of(const FakeLink::Words& command)
     {
         const auto& scripts = petstore::store::scripts();
-        for (const auto* script :
-             {&scripts.limit, &scripts.strike, &scripts.create_pets,
-              &scripts.list_by_status, &scripts.clock, &scripts.read_usage}) {
+        using Named = std::pair<std::string, const petstore::redis::Script*>;
+        for (const auto& [name, script] :
+             {Named("limit", &scripts.limit), Named("strike", &scripts.strike),
+              Named("create_pets", &scripts.create_pets),
+              Named("list_by_status", &scripts.list_by_status),
+              Named("clock", &scripts.clock),
+              Named("read_usage", &scripts.read_usage)}) {
             if (command[0] == "EVALSHA" && command[1] == script->sha1) {
-                return std::string(script->name);
+                return name;
             }
             if (command[0] == "EVAL" && command[1] == script->text) {
-                return "text of " + std::string(script->name);
+                return "text of " + name;
             }
         }
         return command[0] == "HGETALL"

@@ -92,7 +92,7 @@ TEST_CASE("the first key routes a command", "[redis]")
 
 TEST_CASE("the first key of a script routes its call", "[redis]")
 {
-    const Script script("name", "return 1");
+    const Script script("return 1");
     Command command(script, 2);
     CHECK(command.routing_key().empty());
     command.key("p:a").key("p:b").arg("value");
@@ -107,7 +107,7 @@ TEST_CASE("the first key of a script routes its call", "[redis]")
 
 TEST_CASE("a script is called by its text after NOSCRIPT only", "[redis]")
 {
-    const Script script("name", "return 1");
+    const Script script("return 1");
     Replies replies;
     Command command(script, 0);
     for (const char* reply : {"+NOSCRIPT\r\n", "-ERR NOSCRIPT\r\n",
@@ -141,8 +141,7 @@ TEST_CASE("a plain command has no script to fall back to", "[redis]")
 
 TEST_CASE("a script's digest is the SHA-1 of its text", "[redis]")
 {
-    CHECK(Script("name", "abc").sha1
-          == "a9993e364706816aba3e25717850c26c9cd0d89d");
+    CHECK(Script("abc").sha1 == "a9993e364706816aba3e25717850c26c9cd0d89d");
 }
 
 TEST_CASE("an owned copy borrows nothing", "[redis]")

@@ -65,8 +65,8 @@ struct ScriptCalls {
         return bytes;
     }
 
-    const redis::Script one{"one", "return 1"};
-    const redis::Script two{"two", "return 2"};
+    const redis::Script one{"return 1"};
+    const redis::Script two{"return 2"};
     Pipeline pipeline;
     Handler handler;
 };

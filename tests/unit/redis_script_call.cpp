@@ -83,7 +83,7 @@ public:
     redis::Link* link = nullptr;
 };
 
-const redis::Script kScript("answer", "return KEYS[1]");
+const redis::Script kScript("return KEYS[1]");
 constexpr char kUnknown[] = "-NOSCRIPT No matching script.\r\n";
 
 // A call whose key does not outlive this function.
