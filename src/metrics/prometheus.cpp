@@ -45,15 +45,9 @@ public:
     void metric(const char* name, const char* type, const char* help)
     {
         name_ = name;
-        out_ += "# HELP petstore_";
-        out_ += name;
-        out_ += ' ';
-        out_ += help;
-        out_ += "\n# TYPE petstore_";
-        out_ += name;
-        out_ += ' ';
-        out_ += type;
-        out_ += '\n';
+        out_.append("# HELP petstore_").append(name).append(" ").append(help);
+        out_.append("\n# TYPE petstore_").append(name).append(" ");
+        out_.append(type).append("\n");
     }
 
     struct Label {
@@ -64,20 +58,14 @@ public:
     void sample(const std::vector<Label>& labels, const std::string& value,
                 const char* suffix = "")
     {
-        out_ += "petstore_";
-        out_ += name_;
-        out_ += suffix;
+        out_.append("petstore_").append(name_).append(suffix);
         const char* separator = "{";
         for (const Label& label : labels) {
-            out_ += separator;
-            out_ += label.name;
-            out_ += '=';
+            out_.append(separator).append(label.name).append("=");
             append_value(out_, label.value);
             separator = ",";
         }
-        out_ += labels.empty() ? " " : "} ";
-        out_ += value;
-        out_ += '\n';
+        out_.append(labels.empty() ? " " : "} ").append(value).append("\n");
     }
     void sample(const std::vector<Label>& labels, std::uint64_t value)
     {
@@ -107,12 +95,6 @@ private:
     const char* name_ = "";
     std::string out_;
 };
-
-std::string status_text(std::size_t index)
-{
-    return index < kStatuses.size() ? std::to_string(kStatuses[index])
-                                    : "other";
-}
 
 void append_requests(Text& text, const Totals& totals)
 {

@@ -53,4 +53,10 @@ std::size_t status_index(std::uint32_t status) noexcept
                                           : kStatuses.size();
 }
 
+std::string status_text(std::size_t index)
+{
+    return index < kStatuses.size() ? std::to_string(kStatuses[index])
+                                    : "other";
+}
+
 }  // namespace petstore::metrics

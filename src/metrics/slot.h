@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "../api/limit.h"
@@ -47,6 +48,7 @@ inline constexpr std::array<std::uint16_t, 46> kStatuses = {
     412, 413, 414, 415, 416, 417, 421, 422, 423, 425, 426, 428,
     429, 431, 444, 499, 500, 501, 502, 503, 504, 507};
 std::size_t status_index(std::uint32_t status) noexcept;
+std::string status_text(std::size_t index);  // or "other"
 
 inline constexpr std::size_t kPlans = 32;
 inline constexpr std::size_t kRedis = 32;

@@ -75,10 +75,7 @@ void add_statuses(JsonWriter& object, std::string_view name,
     add_object(object, name, [&](JsonWriter& statuses) {
         for (std::size_t i = 0; i <= kStatuses.size(); ++i) {
             if (counts[i] != 0) {
-                add_count(statuses,
-                          i < kStatuses.size() ? std::to_string(kStatuses[i])
-                                               : "other",
-                          counts[i]);
+                add_count(statuses, status_text(i), counts[i]);
             }
         }
     });
