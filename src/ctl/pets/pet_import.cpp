@@ -85,9 +85,6 @@ public:
 
     std::uint64_t imported() const noexcept { return imported_; }
 
-    // Further pets that may have been created.
-    std::uint64_t in_doubt() const noexcept { return in_doubt_; }
-
     // "imported 7 pets, the last one from line 8"
     std::string report() const
     {

@@ -56,7 +56,7 @@ append_accounts(const AdminCall& call, const AdminStore& store,
 // By its external id there is at most one.
 AdminTask list_one_account(const AdminCall& call, const AdminStore& store)
 {
-    const store::AccountName name = with_external_id(call.query.external_id);
+    const store::AccountName name{{}, call.query.external_id};
     const auto account =
         co_await if_any(store::find_account(store.servers, name),
                         store::Refusal::account_not_found);
@@ -108,7 +108,7 @@ AdminTask create_account(const AdminCall& call, AdminStore& store,
 
 AdminTask get_account(const AdminCall& call, AdminStore& store)
 {
-    const store::AccountName name = with_id(call.id);
+    const store::AccountName name{call.id, {}};
     const auto account = co_await store::find_account(store.servers, name);
     AdminResponse response;
     response.body = co_await account_object(store, account);
@@ -120,7 +120,7 @@ AdminTask update_account(const AdminCall& call, AdminStore& store)
     if (call.id == call.caller_account_id) {
         throw own_key();
     }
-    const store::AccountName name = with_id(call.id);
+    const store::AccountName name{call.id, {}};
     const api::OwnPlan none;
     const bool names_limits = call.body.names_limits();
     for (store::Rounds rounds;; rounds.next()) {
@@ -152,14 +152,14 @@ AdminTask delete_account(const AdminCall& call, AdminStore& store)
     if (call.id == call.caller_account_id) {
         throw own_key();
     }
-    const store::AccountName name = with_id(call.id);
+    const store::AccountName name{call.id, {}};
     co_await store::delete_account(store.servers, name);
     co_return no_content();
 }
 
 AdminTask unban_account(const AdminCall& call, AdminStore& store)
 {
-    const store::AccountName name = with_id(call.id);
+    const store::AccountName name{call.id, {}};
     co_await store::find_account(store.servers, name);
     co_await store::unban_account(store.servers, call.id);
     co_return no_content();
@@ -167,7 +167,7 @@ AdminTask unban_account(const AdminCall& call, AdminStore& store)
 
 AdminTask reset_account(const AdminCall& call, AdminStore& store)
 {
-    const store::AccountName name = with_id(call.id);
+    const store::AccountName name{call.id, {}};
     co_await store::reset_account(store.servers, name);
     co_return no_content();
 }

@@ -8,20 +8,6 @@
 
 namespace petstore::service {
 
-store::AccountName with_id(const std::string& id)
-{
-    store::AccountName name;
-    name.id = id;
-    return name;
-}
-
-store::AccountName with_external_id(const std::string& external_id)
-{
-    store::AccountName name;
-    name.external_id = external_id;
-    return name;
-}
-
 // An import may not have reached the index.
 store::Task<std::optional<store::StoredKey>>
 find_made_key(const AdminCall& call, const AdminStore& store,

@@ -54,9 +54,6 @@ AdminTask list_usage(const AdminCall& call, AdminStore& store);
 
 // --- what they share --------------------------------------------------------
 
-store::AccountName with_id(const std::string& id);
-store::AccountName with_external_id(const std::string& external_id);
-
 // Lets a task wait for another request that works on the same thing.
 class Pause {
 public:

@@ -19,7 +19,7 @@ using Accounts = std::map<std::string, std::optional<api::AccountRecord>>;
 store::Task<api::AccountRecord> read_account(const AdminStore& store,
                                              const std::string& id)
 {
-    const store::AccountName name = with_id(id);
+    const store::AccountName name{id, {}};
     auto found = co_await if_any(store::find_account(store.servers, name),
                                  store::Refusal::account_not_found);
     co_return found ? std::move(*found) : api::AccountRecord();
@@ -106,7 +106,7 @@ store::Task<std::optional<std::string>> account_of_list(const AdminCall& call,
             ? std::optional(query.account)
             : std::nullopt;
     }
-    const store::AccountName name = with_external_id(query.external_id);
+    const store::AccountName name{{}, query.external_id};
     const auto account =
         co_await if_any(store::find_account(store.servers, name),
                         store::Refusal::account_not_found);
@@ -149,7 +149,7 @@ owner_of(const AdminCall& call, const AdminStore& store,
 store::Task<> remove_earlier(AdminStore& store, const Attempt& attempt)
 {
     for (const Attempt::Made& made : attempt.earlier) {
-        const store::AccountName name = with_id(made.account);
+        const store::AccountName name{made.account, {}};
         try {
             co_await store::delete_account(store.servers, name);
         } catch (const store::Failed& failed) {
