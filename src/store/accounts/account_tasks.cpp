@@ -84,28 +84,16 @@ Task<> touch(const KeyServers& servers, const std::string& account,
     }
 }
 
-Task<> announce_as(const KeyServers& servers, const std::string& account,
-                   const WrittenEpoch& written, bool of_new_key)
+}  // namespace
+
+Task<> announce(const KeyServers& servers, const std::string& account,
+                const WrittenEpoch& written, bool of_new_key)
 {
     try {
         co_await touch(servers, account, written, of_new_key);
     } catch (...) {
         rethrow_not_in_effect();
     }
-}
-
-}  // namespace
-
-Task<> announce(const KeyServers& servers, const std::string& account,
-                const WrittenEpoch& written)
-{
-    return announce_as(servers, account, written, false);
-}
-
-Task<> announce_new_key(const KeyServers& servers, const std::string& account,
-                        const WrittenEpoch& written)
-{
-    return announce_as(servers, account, written, true);
 }
 
 Task<> prepare_state(const KeyServers& servers, const std::string& account)

@@ -37,17 +37,14 @@ Task<std::string> epoch_before(const KeyServers& servers,
                                const std::string& account);
 
 // Makes all workers read the account's key records again, for a change that is
-// stored, but not in effect if this fails.
+// stored, but not in effect if this fails. A key that was never used before is
+// valid without this. But unless requests of its account would have to wait for
+// that, workers that read its record then need to read it only once.
 Task<> announce(const KeyServers& servers, const std::string& account,
-                const WrittenEpoch& written = no_epoch);
+                const WrittenEpoch& written = no_epoch,
+                bool of_new_key = false);
 
-// For a key that was never used before. It is valid without this. But unless
-// requests of the account would have to wait for that, workers that read the
-// key's record then need to read it only once.
-Task<> announce_new_key(const KeyServers& servers, const std::string& account,
-                        const WrittenEpoch& written = no_epoch);
-
-// Before the record of such a key is written: gives the account a state, which
+// Before the record of a new key is written: gives the account a state, which
 // can take the record's epoch.
 Task<> prepare_state(const KeyServers& servers, const std::string& account);
 

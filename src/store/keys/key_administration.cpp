@@ -25,11 +25,8 @@ Task<StoredKey> finish_key(KeyServers servers, StoredKey key, Secret secret,
         }
         throw overtaken(if_overtaken);
     }
-    if (secret == Secret::made) {
-        co_await announce_new_key(servers, key.record.account, *finished);
-    } else {
-        co_await announce(servers, key.record.account, *finished);
-    }
+    co_await announce(servers, key.record.account, *finished,
+                      secret == Secret::made);
     co_return key;
 }
 
