@@ -41,6 +41,12 @@ private:
     Kind kind_;
 };
 
+// Joins several problems in one message.
+inline void add_problem(std::string& problems, const std::string& problem)
+{
+    problems += (problems.empty() ? "" : "; ") + problem;
+}
+
 // How an error is reported to programs: `code` is in its JSON.
 struct Category {
     ExitCode exit;

@@ -16,10 +16,7 @@ namespace {
 // What a backup lacks, in one message.
 class Gaps {
 public:
-    void add(const std::string& gap)
-    {
-        text_ += (text_.empty() ? "" : "; ") + gap;
-    }
+    void add(const std::string& gap) { add_problem(text_, gap); }
 
     // The first of several, and their number.
     void add(const std::string& noun, const std::vector<std::string>& names,

@@ -35,9 +35,9 @@ public:
                 return map;
             } catch (const NotServing& problem) {
                 passes = true;
-                add(problems, problem.what());
+                add_problem(problems, problem.what());
             } catch (const Failure& problem) {
-                add(problems, problem.what());
+                add_problem(problems, problem.what());
             }
         }
         problems.insert(0, "cannot reach the cluster: ");
@@ -119,12 +119,6 @@ private:
                 known->id = server.id;
             }
         }
-    }
-
-    static void add(std::string& problems, const char* problem)
-    {
-        problems += problems.empty() ? "" : "; ";
-        problems += problem;
     }
 
     redis::Endpoint server_;  // all but the address

@@ -107,9 +107,9 @@ private:
                 return connect_primary(server_, address.id, tls_);
             } catch (const NotServing& problem) {
                 in_failover_ = true;
-                add(problem.what());
+                add_problem(problems_, problem.what());
             } catch (const Failure& problem) {
-                add(problem.what());
+                add_problem(problems_, problem.what());
             }
         }
         return std::nullopt;
@@ -154,12 +154,6 @@ private:
             redis::primary_record_request(deployment_.primary_name),
             kFinderTimeout));
         return record && *record == address ? record->id : redis::ServerId();
-    }
-
-    void add(const char* problem)
-    {
-        problems_ += (problems_.empty() ? "" : "; ");
-        problems_ += problem;
     }
 
     const redis::Deployment& deployment_;
