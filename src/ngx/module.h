@@ -30,6 +30,13 @@ core_loc_conf(ngx_http_request_t* r) noexcept
         ngx_http_get_module_loc_conf(r, ngx_http_core_module));
 }
 
+inline const ngx_http_core_main_conf_t*
+core_main_conf(ngx_http_request_t* r) noexcept
+{
+    return static_cast<const ngx_http_core_main_conf_t*>(
+        ngx_http_get_module_main_conf(r, ngx_http_core_module));
+}
+
 // The same of the block that is being parsed or merged.
 inline MainConf& main_conf(ngx_conf_t* cf) noexcept
 {
@@ -41,6 +48,12 @@ inline ngx_http_core_loc_conf_t& core_loc_conf(ngx_conf_t* cf) noexcept
 {
     return *static_cast<ngx_http_core_loc_conf_t*>(
         ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module));
+}
+
+inline ngx_http_core_main_conf_t& core_main_conf(ngx_conf_t* cf) noexcept
+{
+    return *static_cast<ngx_http_core_main_conf_t*>(
+        ngx_http_conf_get_module_main_conf(cf, ngx_http_core_module));
 }
 
 // Whether the location's name is a path, or the start of one.

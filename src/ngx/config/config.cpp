@@ -327,8 +327,7 @@ void make_room_for_variables(ngx_conf_t* cf, const MainConf& main) noexcept
         2 * sizeof(void*)
         + ngx_align(sizeof("http_") - 1 + main.longest_key_header + 2,
                     sizeof(void*));
-    auto& core = *static_cast<ngx_http_core_main_conf_t*>(
-        ngx_http_conf_get_module_main_conf(cf, ngx_http_core_module));
+    auto& core = core_main_conf(cf);
     core.variables_hash_bucket_size = std::max<ngx_uint_t>(
         core.variables_hash_bucket_size, ngx_align(size, ngx_cacheline_size));
 }

@@ -59,8 +59,7 @@ void for_each(const ngx_array_t& array, Visit&& visit)
 // Whether the server listens on an address that other hosts may reach.
 bool is_reachable(ngx_conf_t* cf, const ngx_http_core_srv_conf_t* server)
 {
-    const auto& core = *static_cast<const ngx_http_core_main_conf_t*>(
-        ngx_http_conf_get_module_main_conf(cf, ngx_http_core_module));
+    const auto& core = core_main_conf(cf);
     bool reachable = false;
     for_each<ngx_http_conf_port_t>(*core.ports, [&](const auto& port) {
         for_each<ngx_http_conf_addr_t>(port.addrs, [&](const auto& address) {

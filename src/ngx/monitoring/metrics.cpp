@@ -10,6 +10,7 @@
 #include "../hooks.h"
 #include "../module.h"
 #include "../nginx/handlers.h"
+#include "../nginx/headers.h"
 #include "../request/request_info.h"
 #include "../worker/worker.h"
 
@@ -23,13 +24,6 @@ using metrics::index_of;
 bool is_alive(std::int64_t process) noexcept
 {
     return kill(static_cast<pid_t>(process), 0) == 0 || errno != ESRCH;
-}
-
-// Same as $status.
-std::uint32_t status_of(const ngx_http_request_t* r) noexcept
-{
-    return static_cast<std::uint32_t>(
-        r->err_status != 0 ? r->err_status : r->headers_out.status);
 }
 
 // Same as $request_time.
@@ -190,7 +184,7 @@ std::size_t WorkerMetrics::plan_index(std::string_view plan) const noexcept
 void WorkerMetrics::count_response(ngx_http_request_t* r,
                                    const RequestInfo& info) noexcept
 {
-    const std::uint32_t status = status_of(r);
+    const auto status = static_cast<std::uint32_t>(status_of(r));
     const LocConf* const guarded = guarded_conf(r, info);
     const metrics::RequestKind kind = kind_of(r, info, guarded != nullptr);
     const std::uint64_t micros = microseconds_of(r);

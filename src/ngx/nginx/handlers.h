@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "../../ngx_base/exception_border.h"
-#include "../../ngx_base/ngx.h"
+#include "../module.h"
 
 namespace petstore::ngx {
 
@@ -11,10 +11,8 @@ namespace petstore::ngx {
 inline ngx_int_t add_phase_handler(ngx_conf_t* cf, ngx_http_phases phase,
                                    ngx_http_handler_pt handler) noexcept
 {
-    auto* core = static_cast<ngx_http_core_main_conf_t*>(
-        ngx_http_conf_get_module_main_conf(cf, ngx_http_core_module));
     auto* position = static_cast<ngx_http_handler_pt*>(
-        ngx_array_push(&core->phases[phase].handlers));
+        ngx_array_push(&core_main_conf(cf).phases[phase].handlers));
     if (position == nullptr) {
         return NGX_ERROR;
     }

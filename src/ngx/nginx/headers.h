@@ -26,6 +26,12 @@ bool add_header_number(ngx_http_request_t* r, std::string_view name,
 // error's status; an error, whose body repeats its own, does not.
 void set_status(ngx_http_request_t* r, ngx_int_t status) noexcept;
 
+// Same as $status. nginx gives an error page the status of the error.
+inline ngx_uint_t status_of(const ngx_http_request_t* r) noexcept
+{
+    return r->err_status != 0 ? r->err_status : r->headers_out.status;
+}
+
 // `type` must live as long as the request.
 void set_content_type(ngx_http_request_t* r, std::string_view type) noexcept;
 

@@ -120,11 +120,9 @@ ngx_http_handler_pt rewrite_module_handler = nullptr;
 // ngx_http_rewrite_handler() and location_rewrite_index.
 ngx_int_t rewrite_once(ngx_http_request_t* r) noexcept
 {
-    const auto& core = *static_cast<ngx_http_core_main_conf_t*>(
-        ngx_http_get_module_main_conf(r, ngx_http_core_module));
     const auto& server = *static_cast<ngx_http_core_srv_conf_t*>(
         ngx_http_get_module_srv_conf(r, ngx_http_core_module));
-    const auto& engine = core.phase_engine;
+    const auto& engine = core_main_conf(r)->phase_engine;
     const bool would_be_first =
         r->phase_handler
             == static_cast<ngx_int_t>(engine.location_rewrite_index + 1)
@@ -137,8 +135,7 @@ ngx_int_t rewrite_once(ngx_http_request_t* r) noexcept
 
 void replace_rewrite_module_handler(ngx_conf_t* cf) noexcept
 {
-    const auto& core = *static_cast<ngx_http_core_main_conf_t*>(
-        ngx_http_conf_get_module_main_conf(cf, ngx_http_core_module));
+    const auto& core = core_main_conf(cf);
     const auto& server = core.phases[NGX_HTTP_SERVER_REWRITE_PHASE].handlers;
     const auto& location = core.phases[NGX_HTTP_REWRITE_PHASE].handlers;
     auto* first = static_cast<ngx_http_handler_pt*>(location.elts);

@@ -2,6 +2,7 @@
 
 #include "../../api/text.h"
 #include "../../ngx_base/str.h"
+#include "../module.h"
 #include "../nginx/headers.h"
 #include "../worker/worker.h"
 #include "../worker/zone.h"
@@ -142,10 +143,8 @@ std::int64_t HttpRequest::cost() noexcept
     }
     // The value is not logged: it may come from the client.
     if (Worker::current()->cost_line(conf_).due()) {
-        const auto* core = static_cast<const ngx_http_core_main_conf_t*>(
-            ngx_http_get_module_main_conf(r_, ngx_http_core_module));
-        const auto* variables =
-            static_cast<const ngx_http_variable_t*>(core->variables.elts);
+        const auto* variables = static_cast<const ngx_http_variable_t*>(
+            core_main_conf(r_)->variables.elts);
         ngx_log_error(
             NGX_LOG_ERR, r_->connection->log, 0,
             "petstore: the request costs 1, because \"$%V\" of \"petstore_cost\" is not a number from 1 to %L",

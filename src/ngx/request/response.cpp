@@ -14,12 +14,6 @@ namespace petstore::ngx {
 
 namespace {
 
-// nginx gives an error page the status of the error.
-ngx_uint_t status_to_send(const ngx_http_request_t* r) noexcept
-{
-    return r->err_status != 0 ? r->err_status : r->headers_out.status;
-}
-
 // Sends the header; the body must follow unless `done` is set.
 ngx_int_t send_head(ngx_http_request_t* r, RequestInfo& info, bool deprecated,
                     ngx_int_t status, std::size_t size, bool& done) noexcept
@@ -38,8 +32,7 @@ ngx_int_t send_head(ngx_http_request_t* r, RequestInfo& info, bool deprecated,
         r->disable_not_modified = 1;
     }
     set_status(r, status);
-    info.answered = {r == r->main ? status_to_send(r) : 0,
-                     r->filter_finalize != 0};
+    info.answered = {r == r->main ? status_of(r) : 0, r->filter_finalize != 0};
     r->headers_out.content_length_n = static_cast<off_t>(size);
     if (status == NGX_HTTP_NO_CONTENT) {
         r->header_only = 1;
