@@ -107,10 +107,7 @@ void AccountMover::remove_stale(const Found& here, const Found& there)
         if (replaced) {
             remove.key(schema_.moving_state(id));
         }
-        destination_.send(remove);
-        if (destination_.due() == kAccountsAtOnce) {
-            destination_.receive_all();
-        }
+        send_batched(destination_, remove, kAccountsAtOnce);
     }
     destination_.receive_all();
 }

@@ -166,10 +166,8 @@ void StoreMover::empty_destination()
 void StoreMover::remove(const Names& names)
 {
     for (const std::string& name : names) {
-        destination_.send(redis::Command("DEL").key(name));
-        if (destination_.due() == kKeysAtOnce) {
-            destination_.receive_all();
-        }
+        send_batched(destination_, redis::Command("DEL").key(name),
+                     kKeysAtOnce);
     }
     destination_.receive_all();
 }

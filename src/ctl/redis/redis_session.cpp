@@ -222,6 +222,15 @@ api::UnixTime time_of(RedisSession& redis)
     return *time / 1000;
 }
 
+void send_batched(RedisSession& redis, const redis::Command& command,
+                  std::size_t most)
+{
+    redis.send(command);
+    if (redis.due() == most) {
+        redis.receive_all();
+    }
+}
+
 void read_all(RedisSession& redis, redis::Scan scan,
               const std::function<void(const redis::Reply&)>& use)
 {

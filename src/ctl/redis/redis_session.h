@@ -120,6 +120,11 @@ private:
 // The server's clock. Throws Failure.
 api::UnixTime time_of(RedisSession& redis);
 
+// Like send(), for any number of commands, of which a link takes only so many
+// at once: receives all replies once `most` are due. End with receive_all().
+void send_batched(RedisSession& redis, const redis::Command& command,
+                  std::size_t most);
+
 // Calls `use` with each part of what the scan finds. Throws Failure.
 void read_all(RedisSession& redis, redis::Scan scan,
               const std::function<void(const redis::Reply&)>& use);

@@ -115,16 +115,6 @@ void RecordUpgrade::read_accounts(const Batch& accounts, api::UnixTime now)
     }
 }
 
-// An account may have any number of keys, but a link takes only so many
-// commands at once.
-void RecordUpgrade::send(const redis::Command& command)
-{
-    redis_.send(command);
-    if (redis_.due() == kAtOnce) {
-        redis_.receive_all();
-    }
-}
-
 // Of keys that will keep theirs.
 void RecordUpgrade::name_plans(const Batch& accounts)
 {
@@ -132,8 +122,9 @@ void RecordUpgrade::name_plans(const Batch& accounts)
         for (const Key& key : account->keys) {
             if (!account->exists && key.valid && !key.names_plan
                 && !follows(key.record, account->record)) {
-                send(redis::Command("HSET").key(key.name).arg("plan").arg(
-                    key.record.plan));
+                redis::Command command("HSET");
+                command.key(key.name).arg("plan").arg(key.record.plan);
+                send_batched(redis_, command, kAtOnce);
             }
         }
     }
@@ -188,11 +179,10 @@ void RecordUpgrade::remove_plans(const Batch& accounts)
     for (const Account* const account : accounts) {
         for (const Key& key : account->keys) {
             if (key.valid && follows(key.record, account->record)) {
-                send(redis::Command("HDEL")
-                         .key(key.name)
-                         .arg("plan")
-                         .arg("per_minute")
-                         .arg("per_day"));
+                redis::Command command("HDEL");
+                command.key(key.name).arg("plan");
+                command.arg("per_minute").arg("per_day");
+                send_batched(redis_, command, kAtOnce);
             }
         }
     }

@@ -60,7 +60,6 @@ private:
     void write_indexes(const Batch& accounts);
     void write_accounts(const Batch& accounts);
     void remove_plans(const Batch& accounts);
-    void send(const redis::Command& command);
 
     RedisSession& redis_;
     const store::Schema& schema_;
