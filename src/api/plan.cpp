@@ -7,7 +7,6 @@ namespace petstore::api {
 namespace {
 
 constexpr std::string_view kFree = "free";
-constexpr std::string_view kEnterprise = "enterprise";
 
 // Clamps to the range in which counting is exact.
 std::int64_t in_range(std::int64_t number, std::int64_t least) noexcept

@@ -54,6 +54,8 @@ struct PlanInForce {
     bool overrides = false;  // the plan or a number is the key's own
 };
 
+inline constexpr std::string_view kEnterprise = "enterprise";
+
 // Plans by name. A new table holds free, pro and business. enterprise has no
 // limits itself and uses the key's or the account's own.
 class PlanTable {

@@ -1,9 +1,8 @@
 #include "tls.h"
 
-#include <arpa/inet.h>
-
 #include "../ngx_base/exception_border.h"
 #include "../ngx_base/str.h"
+#include "../redis/endpoint.h"
 
 namespace petstore::ngx_redis {
 
@@ -12,13 +11,6 @@ namespace petstore::ngx_redis {
 namespace {
 
 constexpr std::size_t kPoolSize = 512;  // for nginx's SSL connection object
-
-bool is_ip_address(const char* name) noexcept
-{
-    in6_addr address;
-    return inet_pton(AF_INET, name, &address) == 1
-           || inet_pton(AF_INET6, name, &address) == 1;
-}
 
 bool certificate_has_ip(ngx_connection_t* socket, const char* address) noexcept
 {
@@ -58,7 +50,7 @@ ngx_int_t Tls::begin(ngx_connection_t* socket, const std::string& host) noexcept
     }
     // RFC 6066 does not permit IP addresses.
     const char* const name = name_->c_str();
-    if (!is_ip_address(name)
+    if (!redis::is_ip_address(name)
         && SSL_set_tlsext_host_name(socket->ssl->connection,
                                     const_cast<char*>(name))
                == 0) {
@@ -101,7 +93,7 @@ bool Tls::is_verified(ngx_connection_t* socket) noexcept
         return false;
     }
     ngx_str_t name = ngx_base::borrow(*name_);
-    const bool matches = is_ip_address(name_->c_str())
+    const bool matches = redis::is_ip_address(name_->c_str())
                              ? certificate_has_ip(socket, name_->c_str())
                              : ngx_ssl_check_host(socket, &name) == NGX_OK;
     if (!matches) {

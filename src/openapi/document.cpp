@@ -12,8 +12,6 @@ namespace petstore::openapi {
 
 namespace {
 
-constexpr std::size_t kDateLength = 10;  // of an ISO 8601 time
-
 void add_usage(const std::string& path_name, Json& document)
 {
     Json usage = Json::parse(std::string_view(k_usage_json));
@@ -59,7 +57,7 @@ void fill_headers(const Settings& settings, Json& headers)
 void announce_end(const Settings& settings, Json& operation)
 {
     operation["x-deprecated-sunset"] =
-        api::iso_time(*settings.sunset).substr(0, kDateLength);
+        api::iso_date(api::day_of(*settings.sunset));
     operation["description"].get_ref<std::string&>() +=
         " From the date in `Sunset` on, this operation answers 410.";
 }

@@ -1,6 +1,7 @@
 #include "endpoint.h"
 
 #include <algorithm>
+#include <arpa/inet.h>
 #include <limits>
 
 #include "../api/text.h"
@@ -239,6 +240,13 @@ Parsed parse_endpoint(std::string_view url, int default_port)
         return "a Redis URL starts with \"redis://\", \"rediss://\" or \"unix:/\"";
     }
     return parse_tcp(rest.substr(2), tls, default_port);
+}
+
+bool is_ip_address(const char* host) noexcept
+{
+    in6_addr address;
+    return inet_pton(AF_INET, host, &address) == 1
+           || inet_pton(AF_INET6, host, &address) == 1;
 }
 
 std::optional<std::string_view>

@@ -35,6 +35,9 @@ struct Endpoint {
     bool operator==(const Endpoint& other) const noexcept;
 };
 
+// Not a name. Without brackets.
+bool is_ip_address(const char* host) noexcept;
+
 // The string is an error message, which never contains the password.
 std::variant<Endpoint, std::string> parse_endpoint(std::string_view url,
                                                    int default_port = 6379);

@@ -54,19 +54,14 @@ void LimitsPlace::check(Access access)
             refuse_foreign(main, limits);
         }
         if (access == Access::change) {
-            choose(main);
+            // Last, because a limit Redis that has limits is refused unless the
+            // main Redis has its id. After an interruption before that, the
+            // next change chooses again, or `limits move` completes the choice.
+            write(*limit_redis_, Place::here, mark(main));
         }
     } else {
         refuse_others(main, limits);
     }
-}
-
-// Last, because a limit Redis that has limits is refused unless the main Redis
-// has its id. After an interruption before that, the next change chooses again,
-// or `limits move` completes the choice.
-void LimitsPlace::choose(const LimitsMarker& main)
-{
-    write(*limit_redis_, Place::here, mark(main));
 }
 
 // Refuses a limit Redis that this store may not choose.

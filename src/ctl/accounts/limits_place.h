@@ -47,7 +47,6 @@ private:
     bool has_accounts(RedisSession& redis);
     void refuse_foreign(const LimitsMarker& main, const LimitsMarker& limits);
     void refuse_counts();
-    void choose(const LimitsMarker& main);
     std::string mark(const LimitsMarker& main);
     void begin_move(const LimitsMarker& main, const LimitsMarker& limits);
 

@@ -1,7 +1,6 @@
 #include "tls_stream.h"
 
 #include <algorithm>
-#include <arpa/inet.h>
 #include <new>
 #include <openssl/err.h>
 #include <openssl/x509v3.h>
@@ -9,6 +8,7 @@
 #include <system_error>
 #include <utility>
 
+#include "../../redis/endpoint.h"
 #include "connection.h"
 
 namespace petstore::ctl {
@@ -22,13 +22,6 @@ using redis::ConnectionError;
 // so a write of at most one record is all or nothing.
 constexpr std::size_t kMaxRecord = 16 * 1024;
 constexpr std::size_t kTlsReadSize = 32 * 1024;
-
-bool is_ip_address(const std::string& name) noexcept
-{
-    in6_addr address;
-    return inet_pton(AF_INET, name.c_str(), &address) == 1
-           || inet_pton(AF_INET6, name.c_str(), &address) == 1;
-}
 
 bool is_ssl_error(unsigned long error, int reason) noexcept
 {
@@ -72,7 +65,7 @@ void TlsStream::expect_name(const std::string& name, std::string shown)
     X509_VERIFY_PARAM* const verify = SSL_get0_param(ssl_.get());
     // RFC 6066 does not permit IP addresses in SNI.
     const bool set =
-        is_ip_address(name)
+        redis::is_ip_address(name.c_str())
             ? X509_VERIFY_PARAM_set1_ip_asc(verify, name.c_str()) == 1
             : X509_VERIFY_PARAM_set1_host(verify, name.c_str(), name.size())
                       == 1

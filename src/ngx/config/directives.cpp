@@ -79,15 +79,14 @@ bool is_authority(std::string_view text) noexcept
     if (colon == std::string_view::npos) {
         return true;
     }
-    const auto port = api::parse_int64(text.substr(colon + 1));
-    return port && *port >= 1 && *port <= 65535;
+    return api::parse_port(text.substr(colon + 1)).has_value();
 }
 
 // http or https, a host and optionally a path; no user, no query.
 bool is_base_url(std::string_view text) noexcept
 {
     for (const std::string_view scheme : {"http://", "https://"}) {
-        if (text.substr(0, scheme.size()) == scheme) {
+        if (api::starts_with(text, scheme)) {
             const auto rest = text.substr(scheme.size());
             const auto host = rest.substr(0, rest.find('/'));
             const auto path = rest.substr(host.size());

@@ -8,8 +8,6 @@ namespace petstore::store {
 
 namespace {
 
-constexpr std::string_view kEnterprisePlan = "enterprise";
-
 std::string words_of(const api::Limits& limits)
 {
     std::string words = std::to_string(limits.minute) + " per minute, "
@@ -55,7 +53,7 @@ KnownPlans::KnownPlans(StoredPlans stored, std::vector<HostPlans> hosts,
         plans_[name] = {limits, source};
         table_.set(name, limits);
     };
-    plans_[std::string(kEnterprisePlan)] = {};
+    plans_[std::string(api::kEnterprise)] = {};
     for (const auto& [name, limits] : table_.plans()) {
         plans_[name] = {limits, PlanSource::built_in};
     }
