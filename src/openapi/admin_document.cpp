@@ -21,12 +21,12 @@ void take_info(Json& document, Json&& info)
     document["info"]["version"] = api::kVersion;
 }
 
-// Replaces names by the objects that several responses have as an example.
-void fill_examples(Json& paths, const Json& objects)
+// Replaces names by the objects that several operations have.
+void fill_objects(Json& paths, const Json& objects)
 {
     for (Json& part : paths) {
         if (part.is_structured()) {
-            fill_examples(part, objects);
+            fill_objects(part, objects);
         } else if (part.is_string()) {
             const auto found = objects.find(part.get_ref<const std::string&>());
             if (found != objects.end()) {
@@ -99,11 +99,11 @@ std::string admin_document(const Settings& settings)
           k_admin_other_paths_json}) {
         document["paths"].update(Json::parse(paths));
     }
-    Json& examples = admin["examples"];
-    Json new_key = examples["{Key}"];
-    new_key.update(examples["{NewKey}"]);
-    examples["{NewKey}"] = std::move(new_key);
-    fill_examples(document["paths"], examples);
+    Json& objects = admin["objects"];
+    Json new_key = objects["{Key}"];
+    new_key.update(objects["{NewKey}"]);
+    objects["{NewKey}"] = std::move(new_key);
+    fill_objects(document["paths"], objects);
     take_components(document["components"], admin);
     take_headers(settings, document["components"]["headers"]);
 
