@@ -34,12 +34,12 @@ void install_cors_filter() noexcept;
 // wherever petstore_json_errors is on.
 void install_error_filter() noexcept;
 
-// These register handlers of phases: those that maintain RequestInfo::entered,
-// that of preflights, that of petstore_guard, and that which counts requests.
+// These register phase handlers.
+// Maintains RequestInfo::entered.
 ngx_int_t track_entered_locations(ngx_conf_t* cf) noexcept;
-ngx_int_t answer_preflights(ngx_conf_t* cf) noexcept;
-ngx_int_t install_guard(ngx_conf_t* cf) noexcept;
-ngx_int_t install_metrics(ngx_conf_t* cf) noexcept;
+ngx_int_t answer_preflights(ngx_conf_t* cf) noexcept;  // for petstore_cors
+ngx_int_t install_guard(ngx_conf_t* cf) noexcept;      // for petstore_guard
+ngx_int_t install_metrics(ngx_conf_t* cf) noexcept;    // counts requests
 
 // Logs the module's version, once per start and reload, if the configuration
 // uses the module.

@@ -82,16 +82,16 @@ private:
     redis::ServerId identity_;  // of the current server
     std::optional<redis::SlotMap> found_;
 
-    // The servers of the maps so far, by the text of their address. A server
-    // that none of them named may be of another Cluster if it is at one of
-    // these addresses. Its map would lead away from the data, so it is not
-    // taken until a server of this Cluster names it. Maps leave out the address
-    // of a server that was replaced like that.
+    // Which server is at which address (as text), by all maps so far: the
+    // latest may lack the address of a server that was replaced. If a server
+    // that no map contains answers at one of these addresses, it may belong to
+    // another Cluster, whose map would lead away from the data. So its map is
+    // not asked for until a map of this Cluster contains it.
     using Identities = std::map<std::string, redis::ServerId>;
     Identities identities_;
 
-    // In this search: the servers that were not asked for that reason, and
-    // whether there was another failure.
+    // In this search: the servers that were refused for that reason, by
+    // address, and whether anything else failed.
     Identities others_;
     bool other_failure_ = false;
 

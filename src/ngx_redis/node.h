@@ -31,10 +31,11 @@ namespace petstore::ngx_redis {
 // continues. After a failure the breaker opens: commands fail at once while a
 // background probe reconnects with a growing, jittered back-off.
 //
-// Only a primary is used. The handshake asks for the role. Once a second has
-// passed, an INFO before the next command asks again. After an idle connection,
-// that command waits for the reply to it: if there is none, the connection is
-// replaced, which is no failure, and no command was written; see IdleWatch.
+// Only a primary is used. The handshake asks for the role; once a second has
+// passed, an INFO ahead of the next command asks again. On a connection that
+// was idle, commands are held back until the reply. Without one, the connection
+// is replaced. That does not count as a failure, because no command was
+// written; see IdleWatch.
 //
 // Each attempt to connect asks the source for the addresses to try. If the
 // server moves, commands that were written fail as in doubt, and the others

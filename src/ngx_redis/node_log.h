@@ -49,10 +49,10 @@ public:
     const char* reason(const char* words, const char* detail) noexcept;
     const char* reason(const char* words, const redis::Reply& error) noexcept;
 
-    // A server of a Cluster announces a name. Logged once per second.
+    // A server of a Cluster announces a name. Logged at most once per second.
     void needs_resolver(const redis::ServerAddress& server) noexcept;
 
-    // A redirect was not followed. Logged once per second.
+    // A redirect was not followed. Logged at most once per second.
     void too_many_servers() noexcept;
 
     // INFO was refused, or lacked the fields. Logged once.

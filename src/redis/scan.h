@@ -21,7 +21,7 @@ public:
     static Scan of_hash(std::string key);
     static Scan of_set(std::string key);
 
-    // The same from a cursor of an earlier reply on. It must fit.
+    // Continues `scan` at `cursor`, which an earlier reply to it has returned.
     static Scan from(Scan scan, std::uint64_t cursor);
 
     bool done() const noexcept { return cursor_.empty(); }

@@ -34,7 +34,8 @@ bool is_visible_host(std::string_view text) noexcept
                           [](char c) { return c > ' ' && c < '\x7f'; });
 }
 
-// Of a server that is to be reached by its name, and has none.
+// Sent instead of the host of a server that announces no name, with
+// cluster-preferred-endpoint-type hostname.
 constexpr std::string_view kUnnamed = "?";
 
 // The host that was asked stands for one that is nil or empty.

@@ -27,9 +27,9 @@ public:
                                                  std::size_t{32} * 1024 * 1024};
 
     // `asked` is the host that replied: servers that do not know their own
-    // address leave it out. nullopt if the reply is not a slot map. No server
-    // serves the slots of an entry that is not usable, such as one whose
-    // primary has no address, or that of another server. Throws std::bad_alloc.
+    // address leave it out. nullopt if the reply is not a slot map. Skips an
+    // unusable entry, such as one whose primary has no address, or the address
+    // of another primary: its slots then have no server. Throws std::bad_alloc.
     static std::optional<SlotMap> parse(const Reply& reply,
                                         std::string_view asked);
 
@@ -83,9 +83,10 @@ struct Redirect {
     std::uint16_t slot;
     ServerAddress address;
 
-    // nullopt if the reply is not a valid redirect, or names no host, as to a
-    // server that is to be reached by its name, and has none. `asked` is the
-    // host that replied. Throws std::bad_alloc.
+    // nullopt if the reply is not a valid redirect, or names no host: with
+    // cluster-preferred-endpoint-type hostname, Redis sends "?" for a server
+    // that announces no name. `asked`, the host that replied, stands for an
+    // empty host. Throws std::bad_alloc.
     static std::optional<Redirect> parse(const Reply& reply,
                                          std::string_view asked);
 };

@@ -169,7 +169,7 @@ void Admission::take_answer(const store::LimitAnswer& answer)
         if (task_.is_reported()) {
             task_.state().rate = api::rate_view(answer.decision);
         }
-        // The former then shares the decision.
+        // read_again() leads to share_decision(), which finds this decision.
         return usable ? authentication_.read_again() : authentication_.refuse();
     }
     if (answer.kind == Kind::stale) {

@@ -41,10 +41,10 @@ public:
     void check() { check(Record::remembered); }
 
     // The account has this epoch, and the key another: reads the records again,
-    // unless another request has. They may change each time anew: an import
-    // changes an account thousands of times per second. So it is given up,
-    // and the request refused, only after the time that a command may take, and
-    // after some attempts, because Redis may have been slow.
+    // unless another request has. During an import, which changes an account
+    // thousands of times per second, they may have changed again by the next
+    // reply. So the request is refused, but only after redis_timeout, and not
+    // before kUsualRenewals attempts: a slow Redis may have taken that time.
     void renew(std::int64_t epoch);
     // Reads the records again although no change is known, and checks them.
     void read_again();

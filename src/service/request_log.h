@@ -4,7 +4,7 @@
 
 namespace petstore::service {
 
-// The log of one request. May be used once the request has ended.
+// The log of one request. Remains usable after the request has ended.
 class RequestLog : public store::BanLog {
 public:
     virtual void exception(const char* what) noexcept = 0;

@@ -30,8 +30,9 @@ constexpr std::size_t kNodeBytes = heap_bytes(sizeof(void*) + sizeof(Entry));
 template <typename T>
 constexpr std::size_t kSharedBytes = heap_bytes(16 + sizeof(T));
 
-// How a worker divides the memory of its caches. The default of 128 MiB holds
-// about 200,000 keys and a million pets.
+// How a worker divides the memory of its caches: 9 parts of 16 for keys; of the
+// other 7, a fifth for responses and the rest for buckets. The default of 128
+// MiB holds about 200,000 keys and a million pets.
 struct MemoryShares {
     explicit constexpr MemoryShares(std::size_t bytes) noexcept
         : keys(bytes / 16 * 9), responses(bytes / 16 * 7 / 5)

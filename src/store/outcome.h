@@ -24,7 +24,7 @@ enum class Refusal : std::uint8_t {
     invalid,           // what the caller wants to change
     expired,           // the key to rotate
     limits_elsewhere,  // on another Redis, or being moved there
-    server_changes,    // of what was to be read as a whole
+    server_changes,    // that of an index, during each attempt to read it
     damaged,
 };
 
@@ -36,7 +36,7 @@ struct Failure {
     // not confirm it.
     bool in_doubt = false;
 
-    // Only for administration. `refusal`: the error has its own message.
+    // Only for administration: why it refused. `error` then describes that.
     Refusal refusal = Refusal::none;
 
     // A change may be stored, but workers may not know of it yet. Repeating the

@@ -18,8 +18,8 @@ namespace petstore::store {
 
 struct PieceEnd {
     std::optional<api::ScanPlace> next;  // nullopt: it was the last
-    // Whether the pieces up to here suffice, whatever servers they came from,
-    // as after one command that returned the whole index.
+    // The pieces so far are everything, even if the server has changed
+    // meanwhile, as after one command that returned the whole index.
     bool certain = false;
 };
 

@@ -50,7 +50,8 @@ public:
     std::string pet_count() const { return catalogue_ + "count"; }
     // string, see pets/pet_ids.h
     std::string segments() const { return catalogue_ + "segments"; }
-    // string: a word, at which versions stop that keep a number there
+    // string: a word; versions that know only format 1 expect a number, and
+    // fail
     std::string pet_fence() const { return catalogue_ + "last-id"; }
     // string: counter of changed pets
     std::string changes() const { return catalogue_ + "changes"; }

@@ -34,9 +34,9 @@ struct TaskResult<void> {
 };
 
 // A part of an operation: a coroutine that starts when it is awaited. What it
-// throws, the awaiting expression throws. Await it in the expression that calls
-// it: its arguments by reference, and the object whose member it is, must
-// outlive it.
+// throws, the awaiting expression throws. Call and await it in one expression:
+// it refers to arguments passed by reference, and to the object whose member it
+// is, but does not extend their lives.
 template <typename T = void>
 class [[nodiscard]] Task {
 public:

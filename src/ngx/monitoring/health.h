@@ -25,8 +25,8 @@ public:
     Readiness(const Readiness&) = delete;
     Readiness& operator=(const Readiness&) = delete;
 
-    // Adds a check of the server of `key`, a Redis string, and in a Cluster of
-    // all primaries. `link` and `schema` must outlive this object. Throws
+    // Adds a check that reads `key`, a Redis string, and in a Cluster also a
+    // key on each primary. `link` and `schema` must outlive this object. Throws
     // std::bad_alloc.
     void add(redis::Link& link, std::string key, const store::Schema& schema);
 

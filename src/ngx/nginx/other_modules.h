@@ -22,8 +22,8 @@ bool may_rewrite(const ngx_conf_t* cf,
 bool returns_always(const ngx_conf_t* cf,
                     const ngx_http_core_loc_conf_t& core) noexcept;
 
-// Whether a `return` is the first that the server or location with these
-// settings does with any request, so that nothing else can happen to it there.
+// Whether the first directive of the rewrite module in these settings of a
+// server or location is a `return` outside `if`: no request gets past it.
 bool returns_first(const ngx_conf_t* cf, void** confs) noexcept;
 
 // Identifies the auth_basic that applies to the location; nullptr if none does.

@@ -15,7 +15,8 @@ struct EnteredLocation {
     // nullptr if there was none, a `rewrite` has left it, or nginx refused the
     // length of the body, which it checks before all phases.
     const LocConf* conf = nullptr;
-    // The first of these.
+    // The first such location that the request was in, error pages aside;
+    // nullptr if there was none.
     const LocConf* first = nullptr;
     ngx_uint_t uri_changes = 0;  // r->uri_changes on entry
     bool redirected = false;     // by nginx from `conf`, to an error page

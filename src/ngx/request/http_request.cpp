@@ -19,7 +19,7 @@ public:
     explicit KeptCaptures(ngx_http_request_t& r) noexcept : r_(r)
     {
 #if (NGX_PCRE)
-        r.realloc_captures = 1;  // writes to an array of its own
+        r.realloc_captures = 1;  // nginx then allocates a new array
 #endif
     }
     ~KeptCaptures()

@@ -70,9 +70,9 @@ bool is_identity(std::string_view name) noexcept
                        });
 }
 
-// Whether Authorization has the key, too, as a token or alone. If the header of
-// the key is empty or repeated, the request is refused, and what Authorization
-// has may be a valid key.
+// Whether the line is Authorization and has the key, too, as a token or alone.
+// If the header of the key is empty or repeated, the request is refused, and
+// what Authorization has may be a valid key.
 bool has_key(const ngx_table_elt_t& line, const service::SentKey& key) noexcept
 {
     const std::string_view value = ngx_base::view(line.value);

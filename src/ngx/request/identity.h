@@ -22,11 +22,14 @@ struct HiddenLine {
     const HiddenLine* next;
 };
 
-// Removes from the request's header all lines that a handler could take for the
-// key's header, that of the location included, or for an identity, and
-// Authorization if it has the same key.
-// Parent and subrequests, which share the lines, keep theirs. Does nothing in a
-// location that shows no identity. False if out of memory.
+// Removes from the request's header, in any spelling that a handler could take
+// for the same name:
+// - the header that had the API key, and this location's petstore_key_header;
+// - Authorization, if it has the same key, or may have a valid one while the
+//   other header is empty or repeated;
+// - X-Account and the other identity headers.
+// Parent and subrequests, which share the lines, keep theirs. Does nothing with
+// petstore_identity_headers off. False if out of memory.
 bool hide_identity(ngx_http_request_t* r, RequestInfo& info,
                    const LocConf& conf);
 

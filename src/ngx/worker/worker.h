@@ -57,7 +57,7 @@ struct WorkerAdmin {
 
 // Everything in a worker process that outlives a request: its Redis connections
 // and caches. Created when the worker starts, destroyed when it exits. The
-// module's only mutable global besides the pointers of nginx's filter chain.
+// module's only global that holds state of requests.
 class Worker {
 public:
     Worker(const MainConf& conf, ngx_log_t& log);
@@ -136,6 +136,8 @@ private:
     ngx_base::Timer<Worker, &Worker::run_host_tasks> host_tasks_;
 
 public:
+    // Declared last, so destroyed first: these requests use the storages and
+    // links above.
     redis::InFlight<ContentRequest<service::ApiRequest>> content_requests;
     redis::InFlight<GuardedRequest> guarded_requests;
     redis::InFlight<ContentRequest<service::GetUsage>> usage_requests;

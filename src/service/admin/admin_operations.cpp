@@ -8,7 +8,6 @@
 
 namespace petstore::service {
 
-// An import may not have reached the index.
 store::Task<std::optional<store::StoredKey>>
 find_made_key(const AdminCall& call, const AdminStore& store,
               const Attempt& attempt)
@@ -18,6 +17,7 @@ find_made_key(const AdminCall& call, const AdminStore& store,
     }
     std::optional<store::StoredKey> found;
     if (call.body.sha256) {
+        // By its digest: an import may not have reached the index.
         found = co_await store::find_optional(store.servers, *call.body.sha256);
         if (found && found->record.id != attempt.id) {
             found.reset();

@@ -71,8 +71,10 @@ Task<> settle_usage(const KeyServers& servers, const std::string& account,
 // Deletes an account. False if it has keys; it then stays as it is.
 Task<bool> remove_account(const KeyServers& servers, const std::string& id);
 
-// Whether an account has keys but `except`. One that cannot be read counts.
-inline const std::string no_key;  // see no_epoch
+inline const std::string no_key;  // a default argument; see no_epoch
+
+// Whether the account has a key other than `except`. A key that cannot be read
+// counts as one.
 Task<bool> has_keys(const KeyServers& servers, const std::string& account,
                     const std::string& except = no_key);
 

@@ -30,8 +30,8 @@ Task<UsageListing> list_usage(KeyServers servers,
 // The ids of all accounts, deleted ones included, oldest first.
 Task<std::vector<std::string>> list_account_ids(KeyServers servers);
 
-// Their entries in the index, in pieces of at most `most`, in no order. The
-// names of damaged ones are no ids.
+// Their entries in the index, in pieces of at most `most`, in no order. A
+// damaged entry's name may not be an id.
 Task<IndexPage> read_account_index(KeyServers servers, api::ScanPlace from,
                                    std::size_t most);
 

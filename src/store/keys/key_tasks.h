@@ -46,18 +46,20 @@ Task<> change_entry(const KeyServers& servers, const char* verb,
 // Writes the key's entry in the index.
 Task<> index_key(const KeyServers& servers, const StoredKey& key);
 
-// Stores a new key, still unfinished, and adds it to the indexes. Replaces what
-// an interrupted attempt with the same secret has left, and deletes its
-// account. A key that exists is refused, unless it has this id: then another
-// attempt of the same request has finished it, and `key` becomes that one. With
-// `again`, an attempt has stored it before: if it is gone, it was removed
-// since, and is refused as overtaken. What the key's account is:
+// The account of a new key.
 enum class KeyOwner {
     new_account,  // gets the key's plan, numbers and label, and is deleted with
                   // its last key
     existing,     // is not deleted with its last key from now on
     unchanged     // stays as it is: a key of it is rotated or restored
 };
+
+// Stores a new key, still unfinished, and adds it to the indexes. Replaces what
+// an interrupted attempt with the same secret has left, and deletes its
+// account. A key that exists is refused, unless it has this id: then another
+// attempt of the same request has finished it, and `key` becomes that one. With
+// `again`, an attempt has stored it before: if it is gone, it was removed
+// since, and is refused as overtaken.
 Task<> store_unfinished(const KeyServers& servers, StoredKey& key,
                         KeyOwner owner, bool again);
 

@@ -51,6 +51,7 @@ public:
     void load_for_later(const BucketSpan& span, const Version& now) noexcept;
 
 private:
+    // Call once per miss; see ReadCache::missed_before().
     bool missed_before(const std::int64_t* numbers, std::size_t count) noexcept;
 
     // nullptr if the command could not be sent. The bucket must not be loading.

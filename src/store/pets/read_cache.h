@@ -127,6 +127,7 @@ public:
     BucketCache& buckets() noexcept { return buckets_; }
 
     // Whether a request needed the bucket before, so that it is worth loading.
+    // Remembers the bucket if not, and forgets it if so: call once per miss.
     bool missed_before(std::int64_t bucket) noexcept
     {
         return missed_.seen_before(static_cast<std::uint64_t>(bucket));

@@ -10,7 +10,7 @@ namespace petstore::store {
 
 // Identifies a read: one pet or one page. The key of the response cache.
 struct ReadKey {
-    // Or an api::Status: a page of the pets with it.
+    // Any other value is an api::Status: a page of the pets with that status.
     enum class Kind : char { pet, page };
 
     Kind kind = Kind::pet;
