@@ -11,6 +11,7 @@ namespace petstore::redis {
 namespace {
 
 constexpr std::size_t kMaxUnixPath = 107;  // sockaddr_un, without its NUL
+constexpr char kWrongPort[] = "the port must be a number from 1 to 65535";
 
 using Parsed = std::variant<Endpoint, std::string>;
 
@@ -109,57 +110,65 @@ bool is_ipv6(std::string_view host, std::string_view port) noexcept
                || std::count(port.begin(), port.end(), ':') > 4);
 }
 
-const char* parse_host(std::string_view host, Endpoint& endpoint)
+// What follows the host: nothing, or a colon and the port.
+const char* parse_port(std::string_view rest, Endpoint& endpoint)
 {
-    std::string_view port;
-    bool has_port = false;
-    if (!host.empty() && host[0] == '[') {
-        const std::size_t end = host.find(']');
-        if (end == std::string_view::npos) {
-            return "\"]\" is missing after the IPv6 address";
-        }
-        port = host.substr(end + 1);
-        host = host.substr(1, end - 1);
-        if (host.find(':') == std::string_view::npos
-            || !api::is_alphanumeric_or(host, ":.%")) {
-            return "invalid IPv6 address";
-        }
-        has_port = !port.empty();
-        if (has_port && port[0] != ':') {
-            return "the port must be a number from 1 to 65535";
-        }
-        port = port.substr(has_port ? 1 : 0);
-    } else {
-        const std::size_t colon = host.find(':');
-        has_port = colon != std::string_view::npos;
-        if (has_port) {
-            port = host.substr(colon + 1);
-            host = host.substr(0, colon);
-        }
-        if (const std::size_t second = port.find(':');
-            second != std::string_view::npos) {
-            return host.empty() || is_ipv6(host, port)
-                       ? "an IPv6 address must be in brackets"
-                   : number(port.substr(second + 1))
-                       ? "the database must follow a slash, as in \"redis://host:6379/0\""
-                       : "the port must be a number from 1 to 65535";
-        }
-        if (host.empty()) {
-            return "the host is missing";
-        }
-        if (!api::is_alphanumeric_or(host, ".-_")) {
-            return "invalid host name";
-        }
+    if (rest.empty()) {
+        return nullptr;
     }
-    if (has_port) {
-        const auto value = api::parse_port(port);
-        if (!value) {
-            return "the port must be a number from 1 to 65535";
+    const auto port =
+        rest[0] == ':' ? api::parse_port(rest.substr(1)) : std::nullopt;
+    if (!port) {
+        return kWrongPort;
+    }
+    endpoint.port = *port;
+    return nullptr;
+}
+
+const char* parse_bracketed_host(std::string_view text, Endpoint& endpoint)
+{
+    const std::size_t end = text.find(']');
+    if (end == std::string_view::npos) {
+        return "\"]\" is missing after the IPv6 address";
+    }
+    const std::string_view address = text.substr(1, end - 1);
+    if (address.find(':') == std::string_view::npos
+        || !api::is_alphanumeric_or(address, ":.%")) {
+        return "invalid IPv6 address";
+    }
+    endpoint.host = address;
+    return parse_port(text.substr(end + 1), endpoint);
+}
+
+const char* parse_plain_host(std::string_view text, Endpoint& endpoint)
+{
+    const std::size_t colon = std::min(text.find(':'), text.size());
+    const std::string_view host = text.substr(0, colon);
+    const std::string_view rest = text.substr(colon);
+    const std::size_t second = rest.find(':', 1);
+    if (second != std::string_view::npos) {
+        if (host.empty() || is_ipv6(host, rest.substr(1))) {
+            return "an IPv6 address must be in brackets";
         }
-        endpoint.port = *value;
+        return number(rest.substr(second + 1))
+                   ? "the database must follow a slash, as in \"redis://host:6379/0\""
+                   : kWrongPort;
+    }
+    if (host.empty()) {
+        return "the host is missing";
+    }
+    if (!api::is_alphanumeric_or(host, ".-_")) {
+        return "invalid host name";
     }
     endpoint.host = host;
-    return nullptr;
+    return parse_port(rest, endpoint);
+}
+
+const char* parse_host(std::string_view text, Endpoint& endpoint)
+{
+    return !text.empty() && text[0] == '['
+               ? parse_bracketed_host(text, endpoint)
+               : parse_plain_host(text, endpoint);
 }
 
 Parsed parse_tcp(std::string_view rest, bool tls, int default_port)
