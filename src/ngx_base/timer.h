@@ -12,16 +12,19 @@ inline ngx_msec_t time_left(ngx_msec_t time) noexcept
     return left > 0 ? static_cast<ngx_msec_t>(left) : 0;
 }
 
-// A one-shot timer that calls a member function. A cancelable timer does not
-// delay the exit of a quitting worker; see ngx_event_no_timers_left().
+// Whether a pending timer delays the exit of a quitting worker; see
+// ngx_event_no_timers_left().
+enum class OnExit { delay, cancel };
+
+// A one-shot timer that calls a member function.
 template <typename T, void (T::*Fire)() noexcept>
 class Timer {
 public:
-    Timer(T& owner, ngx_log_t* log, bool cancelable) noexcept
+    Timer(T& owner, ngx_log_t* log, OnExit on_exit) noexcept
     {
         event_.data = &owner;
         event_.log = log;
-        event_.cancelable = cancelable ? 1 : 0;
+        event_.cancelable = on_exit == OnExit::cancel ? 1 : 0;
         event_.handler = [](ngx_event_t* event) noexcept {
             (static_cast<T*>(event->data)->*Fire)();
         };

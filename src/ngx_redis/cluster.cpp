@@ -47,9 +47,11 @@ Cluster::Cluster(const NodeSettings& settings, redis::Scheduler& scheduler,
     : settings_(settings), scheduler_(scheduler), meters_(meters),
       meter_(meters.meter(settings.name)), counted_(meter_.links),
       worker_log_(log), log_(settings.name, log), finder_(settings, *this, log),
-      alarm_(log_.log(), false), link_(*this, alarm_, settings.timeout),
-      next_search_(*this, log_.log(), true), search_(*this, log_.log()),
-      connections_(*this, log_.log()), retirement_(*this, log_.log(), true)
+      alarm_(log_.log(), ngx_base::OnExit::delay),
+      link_(*this, alarm_, settings.timeout),
+      next_search_(*this, log_.log(), ngx_base::OnExit::cancel),
+      search_(*this, log_.log()), connections_(*this, log_.log()),
+      retirement_(*this, log_.log(), ngx_base::OnExit::cancel)
 {}
 
 Cluster::~Cluster() = default;

@@ -59,7 +59,7 @@ Connection::Connection(const TlsSettings& tls, redis::Pipeline& pipeline,
                        redis::ReplyLimits limits)
     : pipeline_(pipeline), listener_(listener), log_(log), limits_(limits),
       tls_(tls, log.log()), silent_log_(*log.log()), received_(kReceiveBuffer),
-      timeout_(*this, log.log(), true)
+      timeout_(*this, log.log(), ngx_base::OnExit::cancel)
 {
     silent_log_.log_level = NGX_LOG_STDERR;
 }

@@ -42,7 +42,7 @@ DurableNode::DurableNode(const NodeSettings& settings,
     : settings_(settings_of_writes(settings)), meter_(meter),
       log_(settings_.name, log),
       node_(settings_, std::move(source), scheduler, meter, log),
-      alarm_(log_.log(), false),
+      alarm_(log_.log(), ngx_base::OnExit::delay),
       link_(node_, scheduler, alarm_, *this, durability, settings.timeout)
 {}
 

@@ -11,9 +11,8 @@ namespace petstore::ngx_redis {
 // An nginx timer.
 class EventLoopAlarm final : public redis::Alarm {
 public:
-    // `cancelable`: see ngx_base::Timer.
-    EventLoopAlarm(ngx_log_t* log, bool cancelable) noexcept
-        : timer_(*this, log, cancelable)
+    EventLoopAlarm(ngx_log_t* log, ngx_base::OnExit on_exit) noexcept
+        : timer_(*this, log, on_exit)
     {}
 
     std::uint64_t now() const noexcept override { return ngx_current_msec; }

@@ -57,7 +57,7 @@ ResolvedAddresses::ResolvedAddresses(const HostSettings& settings,
                                      ngx_log_t* log)
     : name_(settings.host), port_(settings.port), resolver_(settings.resolver),
       resolver_timeout_(settings.resolver_timeout), log_(log),
-      timer_(*this, log, true)
+      timer_(*this, log, ngx_base::OnExit::cancel)
 {}
 
 ResolvedAddresses::~ResolvedAddresses()

@@ -8,7 +8,7 @@ IdleWatch::IdleWatch(User& user, const NodeSettings& settings,
     : user_(user), settings_(settings), pipeline_(pipeline), server_(server),
       role_(server.role()), meter_(meter),
       role_request_(redis::info_replication()), ping_("PING"),
-      timer_(*this, log, true)
+      timer_(*this, log, ngx_base::OnExit::cancel)
 {}
 
 void IdleWatch::begin() noexcept

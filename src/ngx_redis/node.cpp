@@ -36,7 +36,8 @@ Node::Node(const NodeSettings& settings, std::unique_ptr<AddressSource> source,
               Dialer::TimeoutFor::server),
       server_(settings, *source, breaker_, meter_, log_),
       idle_(*this, settings, pipeline_, server_, meter_, log_.log()),
-      deadline_(*this, log_.log(), false), probe_(*this, log_.log(), true)
+      deadline_(*this, log_.log(), ngx_base::OnExit::delay),
+      probe_(*this, log_.log(), ngx_base::OnExit::cancel)
 {
     dialer_.add({std::move(source), &settings.endpoint, {}});
 }

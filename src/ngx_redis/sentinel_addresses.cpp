@@ -8,7 +8,8 @@ namespace petstore::ngx_redis {
 
 SentinelAddresses::SentinelAddresses(const SentinelSettings& settings,
                                      SentinelWatch& watch, ngx_log_t* log)
-    : settings_(settings), watch_(watch), log_(log), timer_(*this, log, true)
+    : settings_(settings), watch_(watch), log_(log),
+      timer_(*this, log, ngx_base::OnExit::cancel)
 {
     watch.add(*this);
 }

@@ -37,7 +37,8 @@ SentinelWatch::SentinelWatch(const SentinelSettings& settings,
       connection_(settings.tls, pipeline_, *this, log_),
       dialer_(connection_, *this, share_of(settings.connect_timeout),
               Dialer::TimeoutFor::address),
-      check_(*this, log_.log(), true), retry_(*this, log_.log(), true),
+      check_(*this, log_.log(), ngx_base::OnExit::cancel),
+      retry_(*this, log_.log(), ngx_base::OnExit::cancel),
       event_(*this, log_.log())
 {
     for (const auto& sentinel : settings.sentinels) {

@@ -64,7 +64,9 @@ WorkerStorage::WorkerStorage(const StorageSettings& settings,
     : log(worker_log, metrics,
           {metrics.meter(conf.nodes[settings.limit_node].name).redis,
            metrics.meter(conf.nodes[settings.node].name).redis}),
-      report_alarm(&worker_log, false),  // a quitting worker reports denials
+      report_alarm(
+          &worker_log,
+          ngx_base::OnExit::delay),  // a quitting worker reports denials
       limits_link(&accounts_redis == &catalogue
                       ? nullptr
                       : std::make_unique<store::LimitsLink>(
@@ -81,8 +83,8 @@ WorkerStorage::WorkerStorage(const StorageSettings& settings,
 WorkerAdmin::WorkerAdmin(WorkerStorage& storage, redis::Link& accounts,
                          redis::Link& keys, const store::Clock& clock,
                          ngx_log_t& log)
-    : pause_alarm(&log, false),  // requests wait for both
-      line_alarm(&log, false),
+    : pause_alarm(&log, ngx_base::OnExit::delay),  // requests wait for both
+      line_alarm(&log, ngx_base::OnExit::delay),
       limits_link(&accounts == &keys ? nullptr
                                      : std::make_unique<store::LimitsLink>(
                                          accounts, keys,
@@ -98,8 +100,9 @@ WorkerAdmin::WorkerAdmin(WorkerStorage& storage, redis::Link& accounts,
 
 Worker::Worker(const MainConf& conf, ngx_log_t& log)
     : metrics_(Zone(conf.zone), conf, log), scheduler_(log), readiness_(log),
-      cost_lines_(conf.variable_costs), warm_up_(*this, &log, true),
-      host_tasks_(*this, &log, true)
+      cost_lines_(conf.variable_costs),
+      warm_up_(*this, &log, ngx_base::OnExit::cancel),
+      host_tasks_(*this, &log, ngx_base::OnExit::cancel)
 {
     initialize_openssl();
     for (const auto& settings : conf.sentinels) {
