@@ -237,7 +237,7 @@ void Connection::flush() noexcept
             if (tls_.enabled()) {
                 tls_.read_alert(socket_);
             }
-            listener_.on_failure(lost(false));
+            listener_.on_failure(lost(ngx_socket_errno));
             return;
         }
         if (n == NGX_AGAIN) {
@@ -283,7 +283,7 @@ void Connection::on_readable() noexcept
             if (is_ready() && pipeline_.empty()) {
                 listener_.on_idle_close();
             } else {
-                listener_.on_failure(lost(n == 0));
+                listener_.on_failure(lost(n == 0 ? 0 : ngx_socket_errno));
             }
             return;
         }
@@ -305,12 +305,12 @@ void Connection::on_readable() noexcept
     socket_->idle = pipeline_.empty() ? 1 : 0;
 }
 
-// `closed`: the server closed the connection. The text of a TLS error includes
-// the errno.
-Failure Connection::lost(bool closed) const noexcept
+// `error` is 0 if the server closed the connection. The text of a TLS error
+// includes the errno.
+Failure Connection::lost(ngx_err_t error) const noexcept
 {
-    const ngx_err_t error = closed || tls_.enabled() ? 0 : ngx_socket_errno;
-    return failure(Cause::closed, tls_.reason(kLost), error,
+    return failure(Cause::closed, tls_.reason(kLost),
+                   tls_.enabled() ? 0 : error,
                    is_ready() ? Retry::at_once : Retry::after_backoff);
 }
 

@@ -29,8 +29,7 @@ public:
     struct Failure {
         const char* reason = nullptr;
         redis::Breaker::Retry retry = redis::Breaker::Retry::after_backoff;
-        bool replica = false;  // the server is a replica
-        ngx_err_t error = 0;   // errno, or 0
+        ngx_err_t error = 0;  // errno, or 0
         metrics::FailureCause cause = metrics::FailureCause::other;
     };
 
@@ -78,7 +77,7 @@ public:
                            redis::Breaker::Retry retry =
                                redis::Breaker::Retry::after_backoff) noexcept
     {
-        return {reason, retry, false, error, cause};
+        return {reason, retry, error, cause};
     }
     static Failure
     protocol_error(const char* reason = "protocol error") noexcept
@@ -129,7 +128,7 @@ private:
     void continue_tls() noexcept;
     void begin_handshake() noexcept;
     void set_handlers() noexcept;
-    Failure lost(bool closed) const noexcept;
+    Failure lost(ngx_err_t error) const noexcept;
     void on_readable() noexcept;
     void on_writable() noexcept;
     void on_timeout() noexcept;

@@ -61,6 +61,15 @@ bool IdleWatch::heard() noexcept
     return held;
 }
 
+Connection::Failure
+IdleWatch::take_check_reply(const redis::Reply& reply) noexcept
+{
+    const Connection::Failure failure =
+        role_.known() ? server_.take_role(reply) : Connection::Failure{};
+    pipeline_.set_replication_id(role_.id(ngx_current_msec));
+    return failure;
+}
+
 bool IdleWatch::add() noexcept
 {
     if (!pipeline_.add(role_.known() ? role_request_ : ping_, nullptr,

@@ -50,6 +50,9 @@ public:
     // carry no outdated replication id. False if out of memory.
     bool prepare() noexcept;
 
+    // Takes the reply to a check: to INFO, or to PING where INFO is refused.
+    Connection::Failure take_check_reply(const redis::Reply& reply) noexcept;
+
     // Call for each reply. Returns whether commands were held back.
     bool heard() noexcept;
 

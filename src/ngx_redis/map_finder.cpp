@@ -114,7 +114,7 @@ void MapFinder::fail(const Failure& failure) noexcept
     if (!std::exchange(lost_, true)) {
         lost_at_ = ngx_current_msec;
     }
-    log_.failed(failure.reason, failure.error, address, false);
+    log_.failed(failure.reason, failure.error, address, failure.cause);
     forget_replaced();
     cancel();
     user_.on_no_map();

@@ -173,7 +173,7 @@ void Node::on_connected() noexcept
 
 Connection::Failure Node::on_handshake_done(const redis::Reply& role) noexcept
 {
-    const Failure failure = server_.take_role(role, false);
+    const Failure failure = server_.take_first_role(role);
     pipeline_.set_replication_id(server_.role().id(ngx_current_msec));
     if (failure.reason == nullptr) {
         breaker_.connected(ngx_current_msec);
@@ -197,10 +197,7 @@ Connection::Failure Node::on_reply(const redis::Reply& reply) noexcept
         schedule_flush();
     }
     if (handler == nullptr) {
-        const Failure failure =
-            server_.role().known() ? server_.take_role(reply, true) : Failure{};
-        pipeline_.set_replication_id(server_.role().id(ngx_current_msec));
-        return failure;
+        return idle_.take_check_reply(reply);
     }
     meter_.duration.add(microseconds() - added);
     if (const auto outage = breaker_.on_reply(reply, ngx_current_msec)) {
@@ -279,11 +276,11 @@ const char* Node::address_text() const noexcept
 
 void Node::report_failure(const Failure& failure) noexcept
 {
-    meter_.redis.add(failure.replica ? Cause::replica : failure.cause);
+    meter_.redis.add(failure.cause);
     if (failure.reason == nullptr) {
         return;  // the source has logged it
     }
-    log_.failed(failure.reason, failure.error, address_text(), failure.replica);
+    log_.failed(failure.reason, failure.error, address_text(), failure.cause);
 }
 
 void Node::on_failure(const Failure& failure) noexcept

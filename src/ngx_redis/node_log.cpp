@@ -13,8 +13,9 @@ NodeLog::NodeLog(const std::string& name, const ngx_log_t& log) noexcept
 }
 
 void NodeLog::failed(const char* reason, ngx_err_t error, const char* address,
-                     bool replica) noexcept
+                     metrics::FailureCause cause) noexcept
 {
+    const bool replica = cause == metrics::FailureCause::replica;
     if (outage_ && (replica_ || !replica)) {
         return;
     }

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <string>
 
+#include "../metrics/redis_counters.h"
 #include "../ngx_base/ngx.h"
 #include "../ngx_base/timer.h"
 #include "../redis/reply.h"
@@ -25,8 +26,9 @@ public:
 
     // `address` is nullptr if the node has only one. Until recovered(), only
     // the first failure is logged, and the first one caused by a replica.
-    void failed(const char* reason, ngx_err_t error, const char* address,
-                bool replica) noexcept;
+    void
+    failed(const char* reason, ngx_err_t error, const char* address,
+           metrics::FailureCause cause = metrics::FailureCause::other) noexcept;
     void trying_next(const char* reason, ngx_err_t error,
                      const char* address) noexcept;
     void recovered(ngx_msec_t after) noexcept;

@@ -118,7 +118,7 @@ void SentinelWatch::on_none_left() noexcept
     if (!lost_at_) {
         lost_at_ = ngx_current_msec;
     }
-    log_.failed(reason_, error_, dialer_.address_text(), false);
+    log_.failed(reason_, error_, dialer_.address_text());
     ++failures_;
     retry();
     for (Follower* const follower : followers_) {

@@ -9,6 +9,7 @@ namespace {
 using Failure = Connection::Failure;
 using Cause = metrics::FailureCause;
 using Retry = redis::Breaker::Retry;
+using Finding = redis::RoleWatch::Finding;
 
 constexpr char kOtherServer[] = "is another server than the one meant";
 
@@ -40,33 +41,34 @@ bool ServerCheck::is_other() const noexcept
                                                : source_.meant());
 }
 
-Failure ServerCheck::take_role(const redis::Reply& reply, bool ready) noexcept
+Failure ServerCheck::take_first_role(const redis::Reply& reply) noexcept
 {
-    using Finding = redis::RoleWatch::Finding;
-    switch (role_.take(reply, ngx_current_msec)) {
-    case Finding::primary:
-        break;
-    case Finding::other_history:
-        if (ready) {
-            ++generation_;
-            log_.history_changed();
-        }
-        break;
-    case Finding::replica:
-        if (settings_.redirects) {
-            break;
-        }
-        return {"is a replica", ready ? Retry::at_once : Retry::after_backoff,
-                true};
-    case Finding::unanswered:
-        if (!ready) {
-            return Connection::failure(Cause::login,
-                                       log_.reason("refused with", reply));
-        }
-        break;
-    case Finding::unknown:
+    const Finding finding = role_.take(reply, ngx_current_msec);
+    if (finding == Finding::unanswered) {
+        return Connection::failure(Cause::login,
+                                   log_.reason("refused with", reply));
+    }
+    return judge(finding, reply, Retry::after_backoff);
+}
+
+Failure ServerCheck::take_role(const redis::Reply& reply) noexcept
+{
+    const Finding finding = role_.take(reply, ngx_current_msec);
+    if (finding == Finding::other_history) {
+        ++generation_;
+        log_.history_changed();
+    }
+    return judge(finding, reply, Retry::at_once);
+}
+
+Failure ServerCheck::judge(Finding finding, const redis::Reply& reply,
+                           Retry retry) noexcept
+{
+    if (finding == Finding::unknown) {
         log_.role_unknown(reply);
-        break;
+    }
+    if (finding == Finding::replica && !settings_.redirects) {
+        return Connection::failure(Cause::replica, "is a replica", 0, retry);
     }
     return {};
 }
@@ -77,8 +79,9 @@ Failure ServerCheck::take_error(const redis::Reply& error,
     const auto& row = redis::error_row(error.text());
     if (row.replica) {
         breaker_.write_refused();
-        return {log_.reason("is a replica, answered with", error),
-                Retry::at_once, true};
+        return Connection::failure(
+            Cause::replica, log_.reason("is a replica, answered with", error),
+            0, Retry::at_once);
     }
     switch (handler.reports(error) ? redis::ErrorRow::Log::nothing : row.log) {
     case redis::ErrorRow::Log::nothing:

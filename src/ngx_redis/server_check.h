@@ -48,8 +48,9 @@ public:
     // Decides when to ask for the role.
     redis::RoleWatch& role() noexcept { return role_; }
 
-    // The reply; `ready`: not that of the handshake.
-    Failure take_role(const redis::Reply& reply, bool ready) noexcept;
+    // The role in the handshake's reply, and in that to a later request.
+    Failure take_first_role(const redis::Reply& reply) noexcept;
+    Failure take_role(const redis::Reply& reply) noexcept;
 
     // Counts and logs an error reply to a command, unless its handler does.
     Failure take_error(const redis::Reply& error,
@@ -60,6 +61,9 @@ public:
     void connection_lasted() noexcept;
 
 private:
+    Failure judge(redis::RoleWatch::Finding finding, const redis::Reply& reply,
+                  redis::Breaker::Retry retry) noexcept;
+
     const NodeSettings& settings_;
     const AddressSource& source_;
     redis::Breaker& breaker_;
