@@ -19,7 +19,7 @@ constexpr ngx_msec_t kRetireEvery = 5000;
 // The most servers that are no primaries of the map: new ones, to which slots
 // are moving, and those of an earlier map. Each has a connection with its
 // buffers, and a faulty node could redirect to ever new ones.
-constexpr std::ptrdiff_t kMaxUnnamed = 64;
+constexpr std::ptrdiff_t kMaxOutsideMap = 64;
 
 // Selects the longest back-off, because a search asks all servers.
 constexpr unsigned kManyFailures = 10;
@@ -38,8 +38,8 @@ struct Cluster::Server {
     const redis::ServerAddress address;
     NodeSettings settings;
     Node node;
-    bool named = false;  // by the map
-    bool used = true;    // in this period
+    bool in_map = false;
+    bool used = true;  // in this period
 };
 
 Cluster::Cluster(const NodeSettings& settings, redis::Scheduler& scheduler,
@@ -82,7 +82,7 @@ Cluster::find(const redis::ServerAddress& address) const noexcept
 redis::Link* Cluster::link_to(const redis::ServerAddress& address) noexcept
 {
     Server* server = find(address);
-    if (server == nullptr && !taking_map_ && has_many_unnamed()) {
+    if (server == nullptr && !taking_map_ && has_many_outside_map()) {
         log_.too_many_servers();
         return nullptr;
     }
@@ -94,17 +94,17 @@ redis::Link* Cluster::link_to(const redis::ServerAddress& address) noexcept
         return nullptr;
     }
     server->used = true;
-    if (!server->named && !taking_map_ && !retirement_.running()) {
+    if (!server->in_map && !taking_map_ && !retirement_.running()) {
         retirement_.start(kRetireEvery + settings_.timeout);
     }
     return &server->node;
 }
 
-bool Cluster::has_many_unnamed() const noexcept
+bool Cluster::has_many_outside_map() const noexcept
 {
     return std::count_if(servers_.begin(), servers_.end(),
-                         [](const auto& server) { return !server->named; })
-           >= kMaxUnnamed;
+                         [](const auto& server) { return !server->in_map; })
+           >= kMaxOutsideMap;
 }
 
 // nullptr if the address is a name and there is no resolver.
@@ -135,9 +135,9 @@ void Cluster::keep(const std::vector<redis::ServerAddress>& primaries) noexcept
     for (const auto& server : servers_) {
         const auto primary =
             std::find(primaries.begin(), primaries.end(), server->address);
-        server->named = primary != primaries.end();
-        others |= !server->named;
-        if (server->named && !primary->id.empty()
+        server->in_map = primary != primaries.end();
+        others |= !server->in_map;
+        if (server->in_map && !primary->id.empty()
             && primary->id != server->settings.node_id) {
             server->settings.node_id = primary->id;
         }
@@ -152,7 +152,7 @@ void Cluster::check_connections() noexcept
 {
     for (const auto& server : servers_) {
         server->node.check_identity();
-        if (server->named) {
+        if (server->in_map) {
             server->node.warm_up();
         }
     }
@@ -164,8 +164,8 @@ void Cluster::retire() noexcept
     bool others = false;
     for (auto server = servers_.begin(); server != servers_.end();) {
         const bool needed =
-            (*server)->named || std::exchange((*server)->used, false);
-        others |= !(*server)->named;
+            (*server)->in_map || std::exchange((*server)->used, false);
+        others |= !(*server)->in_map;
         if (needed) {
             ++server;
             continue;
@@ -238,7 +238,7 @@ void Cluster::queue_full() noexcept
     log_.report_refused();
 }
 
-void Cluster::gave_up(const redis::Reply& error) noexcept
+void Cluster::command_failed(const redis::Reply& error) noexcept
 {
     meter_.redis.add(metrics::FailureCause::error);
     log_.warning_reply(error);

@@ -44,14 +44,14 @@ private:
     keep(const std::vector<redis::ServerAddress>& primaries) noexcept override;
     void find_map() noexcept override { search_.post(); }
     void queue_full() noexcept override;
-    void gave_up(const redis::Reply& error) noexcept override;
+    void command_failed(const redis::Reply& error) noexcept override;
 
     void on_map(redis::SlotMap map) noexcept override;
     void on_no_map() noexcept override;
 
     Server* find(const redis::ServerAddress& address) const noexcept;
     Server* add(const redis::ServerAddress& address);
-    bool has_many_unnamed() const noexcept;
+    bool has_many_outside_map() const noexcept;
     void search() noexcept;
     void retire() noexcept;
     void check_connections() noexcept;

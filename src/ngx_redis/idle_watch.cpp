@@ -19,7 +19,7 @@ void IdleWatch::begin() noexcept
 
 void IdleWatch::end() noexcept
 {
-    check_.end();
+    check_.reset();
     timer_.stop();
 }
 
@@ -37,8 +37,8 @@ bool IdleWatch::prepare() noexcept
         return false;
     }
     if (proves) {
-        check_.check();
-        check_.hold(ngx_current_msec, settings_.timeout);
+        check_.check_added();
+        check_.commands_held(ngx_current_msec, settings_.timeout);
         pipeline_.hold();
     }
     return true;
@@ -85,14 +85,14 @@ bool IdleWatch::add() noexcept
 
 void IdleWatch::on_timer() noexcept
 {
-    if (unwaited()) {
+    if (has_only_check()) {
         user_.on_idle_loss("did not answer");
         return;
     }
     server_.connection_lasted();
-    if (!waits_for_reply_ && !check_.holding() && must_prove() && add()) {
-        check_.check();
-        waits_for_reply_ = true;
+    if (!timer_awaits_check_ && !check_.holding() && must_prove() && add()) {
+        check_.check_added();
+        timer_awaits_check_ = true;
         timer_.start(settings_.timeout);
         user_.on_idle_check();
     } else {
@@ -102,7 +102,7 @@ void IdleWatch::on_timer() noexcept
 
 void IdleWatch::restart() noexcept
 {
-    waits_for_reply_ = false;
+    timer_awaits_check_ = false;
     timer_.stop();
     timer_.start(
         redis::IdleCheck::interval(static_cast<std::uint64_t>(ngx_random())));

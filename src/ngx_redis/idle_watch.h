@@ -61,7 +61,7 @@ public:
     ngx_msec_t hold_until() const noexcept { return check_.hold_until(); }
 
     // Whether there is only a check, which no command waits for.
-    bool unwaited() const noexcept
+    bool has_only_check() const noexcept
     {
         return check_.checking() && !check_.holding();
     }
@@ -87,7 +87,8 @@ private:
     const redis::Command role_request_;
     const redis::Command ping_;
     redis::IdleCheck check_;
-    bool waits_for_reply_ = false;  // the timer, for that to its own check
+    // The timer runs until the reply to a check that it added.
+    bool timer_awaits_check_ = false;
     ngx_base::Timer<IdleWatch, &IdleWatch::on_timer> timer_;
 };
 

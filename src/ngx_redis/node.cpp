@@ -234,7 +234,7 @@ void Node::on_deadline() noexcept
 void Node::restart_deadline() noexcept
 {
     deadline_.stop();
-    if (!pipeline_.empty() && !idle_.unwaited()) {
+    if (!pipeline_.empty() && !idle_.has_only_check()) {
         const ngx_msec_t deadline =
             idle_.holding() ? idle_.hold_until() : pipeline_.deadline();
         deadline_.start(ngx_base::time_left(deadline));

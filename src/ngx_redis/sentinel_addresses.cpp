@@ -29,8 +29,8 @@ void SentinelAddresses::cancel() noexcept
     finding_ = false;
     timer_.stop();
     watch_.cancel(*this);
-    if (name_ != nullptr) {
-        name_->cancel();
+    if (host_ != nullptr) {
+        host_->cancel();
     }
 }
 
@@ -64,21 +64,21 @@ ngx_msec_t SentinelAddresses::time_left() const noexcept
 void SentinelAddresses::resolve(const redis::ServerAddress& primary) noexcept
 {
     const bool made = ngx_base::guarded(log_, false, [&] {
-        if (name_ == nullptr || named_ != primary) {
+        if (host_ == nullptr || resolved_primary_ != primary) {
             HostSettings host;
             host.host = primary.host;
             host.port = primary.port;
             host.resolver = settings_.resolver;
             host.resolver_timeout = settings_.resolver_timeout;
-            name_ = nullptr;
-            named_ = primary;
-            name_ = std::make_unique<ResolvedAddresses>(host, log_);
+            host_ = nullptr;
+            resolved_primary_ = primary;
+            host_ = std::make_unique<ResolvedAddresses>(host, log_);
         }
         return true;
     });
     if (made) {
         timer_.stop();  // the look-up has its own timeout, and reason
-        name_->find(*this, time_left());
+        host_->find(*this, time_left());
     } else {
         on_no_address("out of memory");
     }
@@ -92,7 +92,7 @@ void SentinelAddresses::on_no_primary() noexcept
 void SentinelAddresses::on_switch() noexcept
 {
     if (finding_) {  // resolving the old one's name
-        name_->cancel();
+        host_->cancel();
         timer_.start(time_left());
         watch_.ask(*this);
     } else if (user_ != nullptr) {

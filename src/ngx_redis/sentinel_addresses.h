@@ -45,8 +45,8 @@ private:
     bool finding_ = false;
     ngx_msec_t find_by_ = 0;
     redis::ServerId meant_;
-    redis::ServerAddress named_;  // resolved by name_
-    std::unique_ptr<ResolvedAddresses> name_;
+    redis::ServerAddress resolved_primary_;  // the one that host_ is for
+    std::unique_ptr<ResolvedAddresses> host_;
     ngx_base::Timer<SentinelAddresses, &SentinelAddresses::on_timeout> timer_;
 };
 

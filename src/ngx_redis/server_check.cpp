@@ -103,7 +103,7 @@ Failure ServerCheck::take_error(const redis::Reply& error,
 
 void ServerCheck::connection_lasted() noexcept
 {
-    if (const auto outage = breaker_.lasted()) {
+    if (const auto outage = breaker_.end_outage()) {
         log_.recovered(*outage);
     }
 }

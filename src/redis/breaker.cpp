@@ -19,10 +19,10 @@ bool Breaker::failed(Retry retry, std::uint64_t now) noexcept
 std::optional<std::uint64_t> Breaker::on_reply(const Reply& reply,
                                                std::uint64_t now) noexcept
 {
-    return shows_recovery(reply, now) ? lasted() : std::nullopt;
+    return shows_recovery(reply, now) ? end_outage() : std::nullopt;
 }
 
-std::optional<std::uint64_t> Breaker::lasted() noexcept
+std::optional<std::uint64_t> Breaker::end_outage() noexcept
 {
     if (failures_ == 0) {
         return std::nullopt;

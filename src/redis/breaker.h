@@ -52,10 +52,10 @@ public:
     std::optional<std::uint64_t> on_reply(const Reply& reply,
                                           std::uint64_t now) noexcept;
 
-    // The connection has worked for long. If no command was sent over it, that
-    // ends the outage, so that a later failure begins another one. Returns the
-    // same.
-    std::optional<std::uint64_t> lasted() noexcept;
+    // Ends the outage without a reply, because the connection has stayed open
+    // for IdleCheck::kInterval: a later failure begins another outage. Returns
+    // the same as on_reply().
+    std::optional<std::uint64_t> end_outage() noexcept;
 
 private:
     bool shows_recovery(const Reply& reply, std::uint64_t now) const noexcept;

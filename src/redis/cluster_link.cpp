@@ -59,7 +59,7 @@ public:
             }
             if (RedirectPolicy::is_about_slots(reply)
                 && !handler_->reports(reply)) {
-                link_.owner_.gave_up(reply);
+                link_.owner_.command_failed(reply);
             }
         }
         if (reordered_) {
@@ -141,7 +141,7 @@ void ClusterLink::send(const Command& command, ReplyHandler& handler) noexcept
     if (full) {
         owner_.queue_full();
     }
-    if (closed_ || full || (!slots_.has_map() && gave_up_)) {
+    if (closed_ || full || (!slots_.has_map() && search_failed_)) {
         warm_up();
         handler.on_no_reply(NoReply::not_sent);
         return;
@@ -196,7 +196,7 @@ void ClusterLink::on_no_map() noexcept
 {
     searching_ = false;
     searched_at_ = alarm_.now();
-    gave_up_ = true;
+    search_failed_ = true;
     fail_held(Call::is_unsent);
 }
 
@@ -255,7 +255,7 @@ bool ClusterLink::take_error(Call& call, const Reply& error) noexcept
             retry(call);
             return true;
         case Action::fail:
-            owner_.gave_up(error);
+            owner_.command_failed(error);
             call.on_no_reply(NoReply::not_sent);
             return true;
         }

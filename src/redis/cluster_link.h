@@ -51,7 +51,7 @@ public:
 
         // A command fails with this error, after redirects and retries. Its
         // handler does not report it.
-        virtual void gave_up(const Reply& error) noexcept = 0;
+        virtual void command_failed(const Reply& error) noexcept = 0;
 
         // A command was not sent. Whether that may change soon, so that a
         // persistent link tries it again.
@@ -150,7 +150,7 @@ private:
 
     SlotLinks slots_;
     bool searching_ = false;
-    bool gave_up_ = false;  // a search has failed
+    bool search_failed_ = false;  // a search has failed
     bool closed_ = false;
     std::optional<std::uint64_t> searched_at_;
 

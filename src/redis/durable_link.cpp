@@ -85,7 +85,7 @@ void DurableLink::send_batch() noexcept
         bytes += waiting_.front().command().size_bound();
         batch_.splice(batch_.end(), waiting_, waiting_.begin());
     }
-    callbacks_ = 1;
+    callbacks_ = 1;  // until everything is sent
     for (Write& write : batch_) {
         ++callbacks_;
         link_.send(write.command(), write);
@@ -99,9 +99,9 @@ void DurableLink::send_step(Step step) noexcept
     step_ = step;
     ++callbacks_;
     try {
-        link_.send(wait_command(), waiter_);
+        link_.send(wait_command(), wait_handler_);
     } catch (...) {
-        waiter_.on_no_reply(NoReply::not_sent);
+        wait_handler_.on_no_reply(NoReply::not_sent);
     }
 }
 
@@ -159,7 +159,7 @@ void DurableLink::take_answer(const Reply& reply) noexcept
 void DurableLink::take_refusal(const Reply& error) noexcept
 {
     supported_on_.reset();
-    if (!refused_ && waiter_.reports(error)) {
+    if (!refused_ && wait_handler_.reports(error)) {
         refused_ = true;
         owner_.unsupported(step_name(), error);
     }
@@ -221,7 +221,7 @@ void DurableLink::end_batch() noexcept
         report_not_reached(done, [](const Write&) { return true; });
     }
     for (Write& write : done) {
-        if (!write.open()) {
+        if (!write.is_pending()) {
             continue;
         }
         if (confirmed_) {
@@ -239,7 +239,7 @@ void DurableLink::report_not_reached(const std::list<Write>& writes,
 {
     const auto count =
         std::count_if(writes.begin(), writes.end(), [&](const Write& write) {
-            return write.open() && fails(write);
+            return write.is_pending() && fails(write);
         });
     if (count != 0) {
         owner_.not_reached(static_cast<std::size_t>(count));
@@ -254,7 +254,7 @@ void DurableLink::on_alarm() noexcept
     };
     report_not_reached(batch_, is_over);
     for (Write& write : batch_) {
-        if (write.open() && is_over(write)) {
+        if (write.is_pending() && is_over(write)) {
             write.fail(NoReply::in_doubt);
         }
     }
@@ -278,7 +278,7 @@ void DurableLink::restart_alarm() noexcept
 {
     const auto oldest =
         std::find_if(batch_.begin(), batch_.end(),
-                     [](const Write& write) { return write.open(); });
+                     [](const Write& write) { return write.is_pending(); });
     if (oldest != batch_.end()) {
         alarm_.set(*this, oldest->deadline());
     } else if (!waiting_.empty()) {
@@ -332,20 +332,20 @@ void DurableLink::Write::fail(NoReply cause) noexcept
     std::exchange(handler_, nullptr)->on_no_reply(cause);
 }
 
-void DurableLink::Waiter::on_reply(const Reply& reply) noexcept
+void DurableLink::WaitReplyHandler::on_reply(const Reply& reply) noexcept
 {
     link_.take_answer(reply);
     link_.end_callback();
 }
 
-void DurableLink::Waiter::on_no_reply(NoReply) noexcept
+void DurableLink::WaitReplyHandler::on_no_reply(NoReply) noexcept
 {
     link_.end_callback();
 }
 
 // True for errors that the owner explains. Temporary errors and outages need no
 // explanation.
-bool DurableLink::Waiter::reports(const Reply& error) const noexcept
+bool DurableLink::WaitReplyHandler::reports(const Reply& error) const noexcept
 {
     return error_row(error.text()).log == ErrorRow::Log::error;
 }

@@ -86,7 +86,8 @@ private:
 
         const Command& command() const noexcept { return command_; }
         std::uint64_t deadline() const noexcept { return deadline_; }
-        bool open() const noexcept { return handler_ != nullptr; }
+        // Until its handler was called.
+        bool is_pending() const noexcept { return handler_ != nullptr; }
 
         void on_reply(const Reply& reply) noexcept override;
         void on_no_reply(NoReply cause) noexcept override;
@@ -102,10 +103,10 @@ private:
         std::optional<ReplyCopy> reply_;
     };
 
-    // Takes the answers to WAIT and WAITAOF.
-    class Waiter final : public ReplyHandler {
+    // Takes the replies to WAIT and WAITAOF.
+    class WaitReplyHandler final : public ReplyHandler {
     public:
-        explicit Waiter(DurableLink& link) noexcept : link_(link) {}
+        explicit WaitReplyHandler(DurableLink& link) noexcept : link_(link) {}
 
         void on_reply(const Reply& reply) noexcept override;
         void on_no_reply(NoReply cause) noexcept override;
@@ -148,7 +149,7 @@ private:
 
     Phase phase_ = Phase::idle;
     Step step_ = Step::replicas;
-    Waiter waiter_{*this};
+    WaitReplyHandler wait_handler_{*this};
     std::list<Write> waiting_;
     std::list<Write> batch_;
     std::size_t callbacks_ = 0;       // of link_, outstanding in this phase

@@ -39,11 +39,11 @@ public:
     void heard(std::uint64_t now) noexcept
     {
         heard_at_ = now;
-        end();
+        reset();
     }
 
-    // Call when the connection ends.
-    void end() noexcept
+    // Forgets a check that is under way. Call when the connection closes.
+    void reset() noexcept
     {
         checking_ = false;
         holding_ = false;
@@ -57,11 +57,11 @@ public:
     }
 
     // A check was added, to a connection without other commands.
-    void check() noexcept { checking_ = true; }
+    void check_added() noexcept { checking_ = true; }
     bool checking() const noexcept { return checking_; }
 
     // Commands with this timeout wait for the reply.
-    void hold(std::uint64_t now, std::uint64_t timeout) noexcept
+    void commands_held(std::uint64_t now, std::uint64_t timeout) noexcept
     {
         holding_ = true;
         hold_until_ = now + std::min(kPatience, timeout / 2);

@@ -86,13 +86,13 @@ TEST_CASE("an outage lasts from the first failure to the last handshake",
 TEST_CASE("a connection that lasts ends an outage without a command", "[redis]")
 {
     Breaker breaker;
-    CHECK(breaker.lasted() == std::nullopt);
+    CHECK(breaker.end_outage() == std::nullopt);
     breaker.write_refused();
     breaker.failed(Retry::at_once, 100);
     breaker.failed(Retry::after_backoff, 200);
     breaker.connected(450);
-    CHECK(breaker.lasted() == Outage(350));
-    CHECK(breaker.lasted() == std::nullopt);
+    CHECK(breaker.end_outage() == Outage(350));
+    CHECK(breaker.end_outage() == std::nullopt);
     CHECK(breaker.failures() == 0);
 
     // The next outage is one of its own.

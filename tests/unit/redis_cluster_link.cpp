@@ -69,7 +69,7 @@ struct FakeCluster final : ClusterLink::Owner {
     }
     void find_map() noexcept override { ++searches; }
     void queue_full() noexcept override { ++full; }
-    void gave_up(const redis::Reply& error) noexcept override
+    void command_failed(const redis::Reply& error) noexcept override
     {
         given_up.emplace_back(error.error_code());
     }

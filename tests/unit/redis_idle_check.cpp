@@ -30,19 +30,19 @@ TEST_CASE("commands wait a moment for the reply to a check", "[redis]")
 {
     IdleCheck check;
     check.begin(0);
-    check.check();
+    check.check_added();
     CHECK(check.checking());
     CHECK_FALSE(check.holding());
     // A command that comes now is not the first in the pipeline.
     CHECK(check.must_prove(20'000, kBusy));
     SECTION("at most 100 ms")
     {
-        check.hold(20'000, 500);
+        check.commands_held(20'000, 500);
         CHECK(check.hold_until() == 20'100);
     }
     SECTION("at most half of their timeout")
     {
-        check.hold(20'000, 50);
+        check.commands_held(20'000, 50);
         CHECK(check.hold_until() == 20'025);
     }
     CHECK(check.holding());
@@ -50,7 +50,7 @@ TEST_CASE("commands wait a moment for the reply to a check", "[redis]")
         check.heard(20'010);  // the reply
         CHECK_FALSE(check.must_prove(20'010, kIdle));
     } else {
-        check.end();  // of the connection
+        check.reset();  // of the connection
     }
     CHECK_FALSE(check.checking());
     CHECK_FALSE(check.holding());

@@ -50,7 +50,7 @@ private:
     void keep(const std::vector<redis::ServerAddress>&) noexcept override {}
     void find_map() noexcept override { searches_ = true; }
     void queue_full() noexcept override {}
-    void gave_up(const redis::Reply&) noexcept override {}
+    void command_failed(const redis::Reply&) noexcept override {}
     bool may_recover() const noexcept override
     {
         return pump_.may_recover_soon();
