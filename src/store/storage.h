@@ -22,6 +22,7 @@
 #include "pets/version_queue.h"
 #include "plans/plans_in_force.h"
 #include "schema.h"
+#include "store_links.h"
 
 namespace petstore::store {
 
@@ -33,11 +34,9 @@ protected:
 
 // One worker's access to the data under one prefix, with its caches.
 struct Storage {
-    // Everything but the prefix is borrowed. Accounts may live on another Redis
-    // than the catalogue and the key records.
+    // Everything but the prefix is borrowed.
     struct Environment {
-        redis::Link& accounts;
-        redis::Link& catalogue;
+        Links links;
         redis::Scheduler& scheduler;
         const Clock& clock;
         redis::Alarm& report_alarm;
@@ -50,41 +49,34 @@ struct Storage {
     Storage(const std::string& prefix, const Environment& environment,
             MemoryShares memory)
         : clock(environment.clock), log(environment.log), schema(prefix),
-          limit_commands(schema, catalogue_place(environment),
-                         environment.accounts.is_cluster()
+          limit_commands(schema, catalogue_place(environment.links),
+                         environment.links.accounts.is_cluster()
                              ? LimitCommands::Accounts::cluster
                              : LimitCommands::Accounts::together),
-          pet_commands(schema), catalogue_link(environment.catalogue),
+          pet_commands(schema), links(environment.links),
           lookups(environment.lookups),
-          plans(environment.catalogue, schema, clock, environment.plans, log,
-                log),
-          keys(memory.keys),
-          key_loader(environment.catalogue, environment.accounts, schema, plans,
-                     keys, log),
-          read_cache({environment.catalogue, pet_commands, log}, lookups,
+          plans(links.main, schema, clock, environment.plans, log, log),
+          keys(memory.keys), key_loader(links, schema, plans, keys, log),
+          read_cache({links.main, pet_commands, log}, lookups,
                      memory.responses),
           versions(environment.scheduler, read_cache),
           reader(read_cache, versions),
           creates(read_cache.source(), environment.scheduler, log),
-          marker_reader(environment.accounts, environment.scheduler, schema,
-                        log, log),
-          limit_queue(environment.accounts, environment.scheduler,
-                      limit_commands, log, log),
-          redis_clock(environment.accounts, schema, clock),
-          denials(environment.accounts, limit_commands, clock,
+          marker_reader(links.accounts, environment.scheduler, schema, log,
+                        log),
+          limit_queue(links.accounts, environment.scheduler, limit_commands,
+                      log, log),
+          redis_clock(links.accounts, schema, clock),
+          denials(links.accounts, limit_commands, clock,
                   environment.report_alarm, log, log),
-          own_usage({environment.catalogue, environment.accounts, schema},
-                    redis_clock, clock, {log, log})
+          own_usage({links, schema}, redis_clock, clock, {log, log})
     {}
 
     // In a Cluster, accounts are in other slots than the catalogue.
-    static LimitCommands::Catalogue
-    catalogue_place(const Environment& environment) noexcept
+    static LimitCommands::Catalogue catalogue_place(const Links& links) noexcept
     {
-        return &environment.accounts == &environment.catalogue
-                       && !environment.accounts.is_cluster()
-                   ? LimitCommands::Catalogue::here
-                   : LimitCommands::Catalogue::elsewhere;
+        return links.share_a_server() ? LimitCommands::Catalogue::here
+                                      : LimitCommands::Catalogue::elsewhere;
     }
 
     Storage(const Storage&) = delete;
@@ -94,7 +86,7 @@ struct Storage {
     const Schema schema;
     const LimitCommands limit_commands;
     const PetCommands pet_commands;
-    redis::Link& catalogue_link;
+    const Links links;
     metrics::CacheLookups& lookups;
     PlansInForce plans;
     KeyCache keys;

@@ -61,7 +61,7 @@ struct Administered {
 
     const store::Schema schema{"petstore"};
     Wire wire;
-    const store::KeyServers servers{wire, wire, schema};
+    const store::StoreLinks links{wire, wire, schema};
     store::Operations running;
     int answered = 0;
 };
@@ -80,7 +80,7 @@ struct ChangedKey : AdministeredKey {
     {
         store::run(
             running,
-            store::update_key(servers, "a-key-whose-id-needs-memory", change),
+            store::update_key(links, "a-key-whose-id-needs-memory", change),
             waiter);
         answer<4>({&entry, &record, &epoch, &epoch});
     }
@@ -96,7 +96,7 @@ struct ChangedKey : AdministeredKey {
 struct ListedKeys : AdministeredKey {
     void act()
     {
-        store::run(running, store::list_keys(servers), waiter);
+        store::run(running, store::list_keys(links), waiter);
         answer<5>({&index, &record, &record, &entry, &record});
     }
     void check(bool thrown) const { AdministeredKey::check(thrown, waiter, 5); }
@@ -133,7 +133,7 @@ struct AdministeredAccount : Administered {
 struct ChangedAccount : AdministeredAccount {
     void act()
     {
-        store::run(running, store::update_account(servers, {kId, ""}, change),
+        store::run(running, store::update_account(links, {kId, ""}, change),
                    waiter);
         answer<11>({&record, &none, &done, &epoch, &claimed, &epoch, &done,
                     &renamed, &claimed, &epoch, &epoch});
@@ -150,7 +150,7 @@ struct ChangedAccount : AdministeredAccount {
 struct ListedAccounts : AdministeredAccount {
     void act()
     {
-        store::run(running, store::list_accounts(servers), waiter);
+        store::run(running, store::list_accounts(links), waiter);
         answer<3>({&index, &record, &record});
     }
     void check(bool thrown) const { Administered::check(thrown, waiter, 3); }
@@ -165,7 +165,7 @@ struct ListedAccounts : AdministeredAccount {
 struct ShownUsage : AdministeredAccount {
     void act()
     {
-        store::run(running, store::read_usage(servers, kId, {0, 0}), waiter);
+        store::run(running, store::read_usage(links, kId, {0, 0}), waiter);
         answer<2>({&record, &counts});
     }
     void check(bool thrown) const { Administered::check(thrown, waiter, 2); }

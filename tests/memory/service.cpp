@@ -109,8 +109,13 @@ enum class Two { no, limits_first, limits_last };
 struct Requests {
     explicit Requests(Two two = Two::no)
         : two(two), storage("petstore",
-                            {two == Two::no ? wire : limits, wire, wire, clock,
-                             alarm, log, lookups, plans},
+                            {{wire, two == Two::no ? wire : limits},
+                             wire,
+                             clock,
+                             alarm,
+                             log,
+                             lookups,
+                             plans},
                             store::MemoryShares(1 << 20))
     {
         // Like Worker: OpenSSL crashes if its first use runs out of memory.

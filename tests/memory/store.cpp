@@ -96,7 +96,7 @@ struct LookUps {
     store::KeyCache cache{1 << 20};
     SilentLog log;
     store::PlansInForce plans{wire, schema, clock, configured, log, log};
-    store::KeyLoader loader{wire, wire, schema, plans, cache, log};
+    store::KeyLoader loader{{wire, wire}, schema, plans, cache, log};
     std::array<KeyWaiter, 3> waiters;
 };
 

@@ -97,8 +97,13 @@ struct FakeWorker {
 
     explicit FakeWorker(FakeLink* limits)
         : storage("petstore",
-                  {limits != nullptr ? *limits : link, link, link, clock,
-                   reports, log, lookups, plans},
+                  {{link, limits != nullptr ? *limits : link},
+                   link,
+                   clock,
+                   reports,
+                   log,
+                   lookups,
+                   plans},
                   petstore::store::MemoryShares(1 << 20))
     {
         know_ids(storage.read_cache);

@@ -14,8 +14,8 @@
 
 #include "catch.h"
 #include "redis/link.h"
-#include "store/key_servers.h"
 #include "store/scripts.h"
+#include "store/store_links.h"
 #include "store/task.h"
 #include "store/waiter.h"
 #include "store_replies.h"
@@ -142,7 +142,7 @@ public:
         return found;
     }
 
-    petstore::store::KeyServers servers() { return {*this, *this, schema}; }
+    petstore::store::StoreLinks links() { return {*this, *this, schema}; }
 
     const petstore::store::Schema schema{"P"};
     std::map<std::string, Hash> hashes;

@@ -25,7 +25,7 @@ struct Admin {
     KeyWorld world;
     FakeAlarm alarm;
     AlarmClock clock{alarm};
-    service::AdminStore admin{world.schema, world.servers(), clock,
+    service::AdminStore admin{world.schema, world.links(), clock,
                               service::Pauses(alarm), service::ListLine(alarm)};
     store::Operations running;
     Result<AdminResponse> result;

@@ -21,16 +21,16 @@ struct Registry : InKeyWorld {
         account.id = "a1";
         account.created = 1'600'000'000;
         REQUIRE_FALSE(
-            run(store::create_account(world.servers(), account)).failed());
+            run(store::create_account(world.links(), account)).failed());
     }
     void remove()
     {
         REQUIRE_FALSE(
-            run(store::delete_account(world.servers(), {"a1", ""})).failed());
+            run(store::delete_account(world.links(), {"a1", ""})).failed());
     }
     std::size_t list()
     {
-        const auto listing = run(store::list_accounts(world.servers()));
+        const auto listing = run(store::list_accounts(world.links()));
         REQUIRE_FALSE(listing.failed());
         return listing.value().accounts.size();
     }
@@ -73,7 +73,7 @@ TEST_CASE("a list forgets an account whose record has expired", "[store]")
     } else {
         // Those that the usage of all accounts reads.
         const auto ids =
-            registry.run(store::list_account_ids(registry.world.servers()));
+            registry.run(store::list_account_ids(registry.world.links()));
         CHECK_FALSE(ids.failed());
     }
     CHECK(registry.entry().empty());
@@ -131,7 +131,7 @@ TEST_CASE("one of two accounts gets the external id that both want", "[store]")
         account.created = 1'600'000'000;
         account.external_id = "x";
         store::run(registry.running,
-                   store::create_account(registry.world.servers(), account),
+                   store::create_account(registry.world.links(), account),
                    waiter);
     };
     for (int start = 1;; ++start) {
@@ -165,7 +165,7 @@ TEST_CASE("of two changes of an account's external id each ends", "[store]")
                            auto& waiter) {
         store::run(
             registry.running,
-            store::update_account(registry.world.servers(), {"a1", ""},
+            store::update_account(registry.world.links(), {"a1", ""},
                                   [external_id](api::AccountRecord& account) {
                                       account.external_id = external_id;
                                       account.label += external_id;
@@ -212,7 +212,7 @@ TEST_CASE("an account that has lost its record is missing until it is deleted",
     registry.create();
     registry.world.hashes.erase("P:account:a1");
     const auto missing = [&] {
-        return registry.run(store::list_accounts(registry.world.servers()))
+        return registry.run(store::list_accounts(registry.world.links()))
             .value()
             .missing;
     };
@@ -220,8 +220,8 @@ TEST_CASE("an account that has lost its record is missing until it is deleted",
     registry.remove();
     CHECK(missing().empty());
     CHECK(registry.entry().empty());
-    CHECK(registry
-              .run(store::delete_account(registry.world.servers(), {"a1", ""}))
-              .refusal()
-          == store::Refusal::account_not_found);
+    CHECK(
+        registry.run(store::delete_account(registry.world.links(), {"a1", ""}))
+            .refusal()
+        == store::Refusal::account_not_found);
 }

@@ -24,16 +24,16 @@ struct Office : InKeyWorld {
         account.id = id;
         account.external_id = external_id;
         account.created = 1'600'000'000;
-        return run(store::create_account(world.servers(), account));
+        return run(store::create_account(world.links(), account));
     }
     Result<api::AccountRecord> find(const AccountName& name)
     {
-        return run(store::find_account(world.servers(), name));
+        return run(store::find_account(world.links(), name));
     }
     Result<api::AccountRecord> rename(const std::string& id,
                                       const std::string& external_id)
     {
-        return run(store::update_account(world.servers(), {id, ""},
+        return run(store::update_account(world.links(), {id, ""},
                                          [&](api::AccountRecord& account) {
                                              account.external_id = external_id;
                                          }));
@@ -42,12 +42,12 @@ struct Office : InKeyWorld {
     Result<api::AccountRecord> name(const std::string& id)
     {
         return run(store::update_account(
-            world.servers(), {id, ""},
+            world.links(), {id, ""},
             [](api::AccountRecord& account) { account.implicit = false; }));
     }
     Result<store::Done> remove(const std::string& id)
     {
-        return run(store::delete_account(world.servers(), {id, ""}));
+        return run(store::delete_account(world.links(), {id, ""}));
     }
     Result<StoredKey> add_key(const std::string& id,
                               const std::optional<AccountName>& owner)
@@ -57,15 +57,15 @@ struct Office : InKeyWorld {
         key.record.account = "of-" + id;
         key.record.plan = "pro";
         key.record.created = 1'600'000'000;
-        return run(store::add_key(world.servers(), key, owner));
+        return run(store::add_key(world.links(), key, owner));
     }
     Result<store::Done> remove_key(const std::string& id)
     {
-        return run(store::remove_key(world.servers(), id));
+        return run(store::remove_key(world.links(), id));
     }
     std::size_t key_count(const std::string& account)
     {
-        return run(store::list_keys_of_account(world.servers(), {account, ""}))
+        return run(store::list_keys_of_account(world.links(), {account, ""}))
             .value()
             .keys.size();
     }
@@ -148,12 +148,11 @@ TEST_CASE("an external id belongs to one account", "[store]")
                 office.record("a1")["external_id"] = "new";
             }
         };
-        const auto changed =
-            office.run(store::update_account(office.world.servers(), {"a2", ""},
-                                             [](api::AccountRecord& account) {
-                                                 account.external_id = "new";
-                                                 account.label = "new";
-                                             }));
+        const auto changed = office.run(store::update_account(
+            office.world.links(), {"a2", ""}, [](api::AccountRecord& account) {
+                account.external_id = "new";
+                account.label = "new";
+            }));
         CHECK(changed.refusal() == Refusal::external_id_taken);
         office.world.before = nullptr;
         const auto account = office.find({"a2", ""}).value();
@@ -191,7 +190,7 @@ TEST_CASE("a change by the external id that it replaces can be repeated",
         },
         [&](Office& office) {
             const auto changed = office.run(
-                store::update_account(office.world.servers(), {"", "old"},
+                store::update_account(office.world.links(), {"", "old"},
                                       [&](api::AccountRecord& account) {
                                           account.external_id = replacement;
                                           account.plan = "pro";
@@ -218,7 +217,7 @@ TEST_CASE("a claim that an interrupted change left names nothing to others",
     office.world.strings[office.world.schema.external_id("old")] = "a1";
     const auto change = [&](const store::AccountChange& change) {
         return office.run(
-            store::update_account(office.world.servers(), {"", "old"}, change));
+            store::update_account(office.world.links(), {"", "old"}, change));
     };
     CHECK(change([](api::AccountRecord& account) {
               account.label = "x";
@@ -229,7 +228,7 @@ TEST_CASE("a claim that an interrupted change left names nothing to others",
           }).refusal()
           == Refusal::account_not_found);
     CHECK(office.find({"a1", ""}).value().external_id == "new");
-    CHECK(office.run(store::delete_account(office.world.servers(), {"", "old"}))
+    CHECK(office.run(store::delete_account(office.world.links(), {"", "old"}))
               .refusal()
           == Refusal::account_not_found);
     CHECK_FALSE(office.find({"a1", ""}).failed());
@@ -250,7 +249,7 @@ TEST_CASE("a deletion by the external id can be repeated", "[store]")
             },
             [&](Office& office) {
                 const auto removed = office.run(
-                    store::delete_account(office.world.servers(), name));
+                    store::delete_account(office.world.links(), name));
                 // Only the reply to the last command may have been lost.
                 return !removed.failed()
                        || (removed.refusal() == Refusal::account_not_found
@@ -366,12 +365,12 @@ TEST_CASE("a key that is added while its account is deleted keeps it",
             if (++number == at) {
                 store::run(
                     office.running,
-                    store::add_key(world.servers(), key, AccountName{"a1", ""}),
+                    store::add_key(world.links(), key, AccountName{"a1", ""}),
                     added);
             }
         };
         store::run(office.running,
-                   store::delete_account(world.servers(), {"a1", ""}), removed);
+                   store::delete_account(world.links(), {"a1", ""}), removed);
         world.run();
         world.before = nullptr;
         REQUIRE(removed.calls == 1);
@@ -447,7 +446,7 @@ TEST_CASE("an account is reset, and its usage stays", "[store]")
     Office office;
     REQUIRE_FALSE(office.create("a1").failed());
     const auto reset =
-        office.run(store::reset_account(office.world.servers(), {"a1", ""}));
+        office.run(store::reset_account(office.world.links(), {"a1", ""}));
     CHECK_FALSE(reset.failed());
     CHECK(office.world.settled == std::vector<std::string>{"P:{a1}:state 1"});
     CHECK(office.world.epochs.count("P:{a1}:state") == 1);
@@ -463,7 +462,7 @@ TEST_CASE("accounts are listed with what is wrong", "[store]")
     office.record("a3")["disabled"] = "maybe";
     office.world.hashes.erase("P:account:a4");
     const auto listing =
-        office.run(store::list_accounts(office.world.servers())).value();
+        office.run(store::list_accounts(office.world.links())).value();
     REQUIRE(listing.accounts.size() == 1);
     CHECK(listing.accounts[0].id == "a1");
     CHECK(listing.damaged == std::vector<std::string>{"a3"});

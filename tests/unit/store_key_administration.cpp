@@ -37,11 +37,11 @@ StoredKey new_key(char secret, const std::string& id)
 struct Admin : InKeyWorld {
     Result<StoredKey> add(const StoredKey& key)
     {
-        return run(store::add_key(world.servers(), key, std::nullopt));
+        return run(store::add_key(world.links(), key, std::nullopt));
     }
     Result<api::KeyRecord> set_label(const std::string& id)
     {
-        return run(store::update_key(world.servers(), id,
+        return run(store::update_key(world.links(), id,
                                      [this](api::KeyRecord& record) {
                                          ++changes;
                                          record.label = "new";
@@ -49,7 +49,7 @@ struct Admin : InKeyWorld {
     }
     Result<store::Done> remove(const std::string& id)
     {
-        return run(store::remove_key(world.servers(), id));
+        return run(store::remove_key(world.links(), id));
     }
     Result<bool> restore(const StoredKey& key)
     {
@@ -57,26 +57,26 @@ struct Admin : InKeyWorld {
         account.id = key.record.account;
         account.created = key.record.created;
         account.plan = "pro";
-        return run(store::restore_key(world.servers(), key, account));
+        return run(store::restore_key(world.links(), key, account));
     }
     Result<std::optional<StoredKey>> find(const api::Digest& digest)
     {
-        return run(store::find_optional(world.servers(), digest));
+        return run(store::find_optional(world.links(), digest));
     }
     Result<StoredKey> enable(const StoredKey& key,
                              store::Secret secret = store::Secret::made)
     {
-        return run(store::enable_key(world.servers(), key, secret));
+        return run(store::enable_key(world.links(), key, secret));
     }
     Result<store::Done> discard(const StoredKey& key)
     {
-        return run(store::discard_key(world.servers(), key));
+        return run(store::discard_key(world.links(), key));
     }
     Result<StoredKey> find(const std::string& id)
     {
-        return run(store::find_key(world.servers(), id));
+        return run(store::find_key(world.links(), id));
     }
-    KeyListing list() { return run(store::list_keys(world.servers())).value(); }
+    KeyListing list() { return run(store::list_keys(world.links())).value(); }
 
     KeyWorld::Hash& record(char secret)
     {
@@ -201,7 +201,7 @@ TEST_CASE("a stored key works once it is enabled, or is discarded", "[store]")
 {
     Admin admin;
     const auto stored = admin.run(store::store_key(
-        admin.world.servers(), new_key('s', "k1"), std::nullopt));
+        admin.world.links(), new_key('s', "k1"), std::nullopt));
     REQUIRE_FALSE(stored.failed());
     CHECK(admin.record('s').at("disabled") == "1");
     CHECK(admin.record('s').at("unfinished") == "1");
@@ -312,7 +312,7 @@ TEST_CASE("a change that is invalid writes nothing", "[store]")
     REQUIRE_FALSE(admin.add(new_key('s', "k1")).failed());
     const auto record = admin.record('s');
     const auto changed = admin.run(
-        store::update_key(admin.world.servers(), "k1", [](api::KeyRecord&) {
+        store::update_key(admin.world.links(), "k1", [](api::KeyRecord&) {
             throw store::invalid({{api::ErrorCode::invalid_field, "no"}});
         }));
     CHECK(changed.message() == "no");
@@ -397,11 +397,11 @@ TEST_CASE("an account that came with a key ends with its last keys", "[store]")
         admin.world.before = [&](const KeyWorld::Words&) {
             if (admin.world.number == start) {
                 store::run(admin.running,
-                           store::remove_key(admin.world.servers(), "k2"), two);
+                           store::remove_key(admin.world.links(), "k2"), two);
             }
         };
-        store::run(admin.running,
-                   store::remove_key(admin.world.servers(), "k1"), one);
+        store::run(admin.running, store::remove_key(admin.world.links(), "k1"),
+                   one);
         admin.world.run();
         REQUIRE(one.calls == 1);
         if (two.calls == 0) {
@@ -568,7 +568,7 @@ TEST_CASE("a list reads many records at once, but not all", "[store]")
     SECTION("the connection is lost")
     {
         admin.world.cut(10, KeyWorld::Lost::before);
-        const auto listed = admin.run(store::list_keys(admin.world.servers()));
+        const auto listed = admin.run(store::list_keys(admin.world.links()));
         CHECK(listed.failed());
         CHECK(admin.world.count("HGETALL")
               == static_cast<int>(KeyListing::kAtOnce) + 8);
@@ -576,7 +576,7 @@ TEST_CASE("a list reads many records at once, but not all", "[store]")
     SECTION("the user may not read")
     {
         admin.world.replies["HGETALL"] = "-NOPERM no\r\n";
-        const auto listed = admin.run(store::list_keys(admin.world.servers()));
+        const auto listed = admin.run(store::list_keys(admin.world.links()));
         CHECK(listed.failed());
         CHECK(listed.refusal() == Refusal::none);
     }
@@ -611,8 +611,8 @@ TEST_CASE("a new key of an account in use does not make workers read its "
     const store::AccountName owner{"ak1", {}};
     const auto create = [&](char secret, const std::string& id,
                             store::Secret from = store::Secret::made) {
-        const auto stored = admin.run(store::store_key(
-            admin.world.servers(), new_key(secret, id), owner));
+        const auto stored = admin.run(
+            store::store_key(admin.world.links(), new_key(secret, id), owner));
         REQUIRE_FALSE(admin.enable(stored.value(), from).failed());
         CHECK(admin.record(secret).at("disabled") == "0");
     };
@@ -647,11 +647,11 @@ TEST_CASE("of two deletions of a key at once each ends", "[store]")
         admin.world.before = [&](const KeyWorld::Words&) {
             if (admin.world.number == before + start) {
                 store::run(admin.running,
-                           store::remove_key(admin.world.servers(), "k1"), two);
+                           store::remove_key(admin.world.links(), "k1"), two);
             }
         };
-        store::run(admin.running,
-                   store::remove_key(admin.world.servers(), "k1"), one);
+        store::run(admin.running, store::remove_key(admin.world.links(), "k1"),
+                   one);
         admin.world.run();
         REQUIRE(one.calls == 1);
         CHECK_FALSE(one.failed());

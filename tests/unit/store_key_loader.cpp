@@ -97,7 +97,7 @@ struct Fixture {
     store::KeyCache cache{1 << 20};
     Log log;
     store::PlansInForce plans{link, schema, clock, configured, log, log};
-    KeyLoader loader{link, link, schema, plans, cache, log};
+    KeyLoader loader{{link, link}, schema, plans, cache, log};
 
     // The replies to the oldest lookup, if no other one is in flight.
     void reply(const std::string& id, std::int64_t epoch)

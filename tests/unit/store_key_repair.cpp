@@ -31,17 +31,17 @@ struct Desk : InKeyWorld {
         api::AccountRecord account;
         account.id = "a1";
         account.created = 1'600'000'000;
-        return run(store::create_account(world.servers(), account));
+        return run(store::create_account(world.links(), account));
     }
     Result<StoredKey> store_key(const std::optional<AccountName>& owner)
     {
-        return run(store::store_key(world.servers(), key_of_a1(), owner));
+        return run(store::store_key(world.links(), key_of_a1(), owner));
     }
     void start_enabling(Result<api::KeyRecord>& result)
     {
         store::run(running,
                    store::update_key(
-                       world.servers(), "k1",
+                       world.links(), "k1",
                        [](api::KeyRecord& record) { record.disabled = false; }),
                    result);
     }
@@ -60,7 +60,7 @@ struct Desk : InKeyWorld {
         account.external_id = external_id;
         account.label = "of the backup";
         account.created = 1'600'000'000;
-        return run(store::restore_key(world.servers(), key_of_a1(), account));
+        return run(store::restore_key(world.links(), key_of_a1(), account));
     }
     // Changes of Redis keys that a worker reads.
     std::string record_epochs()
@@ -71,7 +71,7 @@ struct Desk : InKeyWorld {
     }
     Result<store::Done> remove_account()
     {
-        return run(store::delete_account(world.servers(), {"a1", ""}));
+        return run(store::delete_account(world.links(), {"a1", ""}));
     }
 };
 
@@ -127,7 +127,7 @@ TEST_CASE("an account that is deleted while its unfinished key is enabled",
             }
         };
         store::run(desk.running,
-                   store::delete_account(desk.world.servers(), {"a1", ""}),
+                   store::delete_account(desk.world.links(), {"a1", ""}),
                    removed);
         desk.world.run();
         REQUIRE(removed.calls == 1);
@@ -220,14 +220,14 @@ TEST_CASE("restoring a key does not return its account's old external id",
     Desk desk;
     REQUIRE(desk.restore_key("old").value());
     const auto renamed = desk.run(store::update_account(
-        desk.world.servers(), {"a1", ""},
+        desk.world.links(), {"a1", ""},
         [](api::AccountRecord& account) { account.external_id = "new"; }));
     REQUIRE_FALSE(renamed.failed());
     api::AccountRecord other;
     other.id = "a2";
     other.external_id = "old";
     REQUIRE_FALSE(
-        desk.run(store::create_account(desk.world.servers(), other)).failed());
+        desk.run(store::create_account(desk.world.links(), other)).failed());
     CHECK_FALSE(desk.restore_key("old").value());
     CHECK(desk.world.hashes["P:account:a1"]["external_id"] == "new");
 

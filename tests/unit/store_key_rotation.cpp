@@ -45,7 +45,7 @@ struct Rotations : InKeyWorld {
         auto key = key_of("secret", "old");
         key.record.account = "a1";
         key.record.label = "mine";
-        run(store::add_key(world.servers(), key, std::nullopt));
+        run(store::add_key(world.links(), key, std::nullopt));
         set_old("plan", "pro");
     }
 
@@ -53,7 +53,7 @@ struct Rotations : InKeyWorld {
 
     Begun begin(Rotation& rotation, const std::string& id)
     {
-        return run(store::begin_rotation(world.servers(), rotation.id,
+        return run(store::begin_rotation(world.links(), rotation.id,
                                          key_of("secret of " + id, id), clock,
                                          rotation.watched));
     }
@@ -62,7 +62,7 @@ struct Rotations : InKeyWorld {
                                   std::int64_t grace = 60)
     {
         auto finished = run(
-            store::finish_rotation(world.servers(), rotation.id, next, grace));
+            store::finish_rotation(world.links(), rotation.id, next, grace));
         answered = next.record;
         return finished;
     }
@@ -104,14 +104,14 @@ store::Task<StoredKey> rotate(Rotations& rotations)
 {
     store::WatchedClaim watched;
     StoredKey next = key_of("secret of new", "new");
-    auto begun = co_await store::begin_rotation(
-        rotations.world.servers(), "old", next, rotations.clock, watched);
+    auto begun = co_await store::begin_rotation(rotations.world.links(), "old",
+                                                next, rotations.clock, watched);
     if (!begun) {
         throw store::refused(Refusal::already_rotated,
                              api::ErrorCode::bad_request, "claimed");
     }
     next = std::move(*begun);
-    co_await store::finish_rotation(rotations.world.servers(), "old", next, 60);
+    co_await store::finish_rotation(rotations.world.links(), "old", next, 60);
     co_return next;
 }
 
@@ -374,8 +374,8 @@ TEST_CASE("an abandoned rotation leaves the old key as it was", "[store]")
     Rotations r;
     auto rotation = r.rotation();
     const auto begun = r.begin(rotation, "new");
-    const auto abandoned = r.run(store::abandon_rotation(
-        r.world.servers(), rotation.id, *begun.value()));
+    const auto abandoned = r.run(
+        store::abandon_rotation(r.world.links(), rotation.id, *begun.value()));
     CHECK_FALSE(abandoned.failed());
     CHECK(r.world.hashes["P:keys"].size() == 1);
     CHECK(r.record("old").count("successors") == 0);
@@ -423,7 +423,7 @@ TEST_CASE("a change of the old key during its rotation is not lost", "[store]")
     int carried = 0;
     at_each_command_of_rotation<api::KeyRecord>(
         [](Rotations& r) {
-            return store::update_key(r.world.servers(), "old",
+            return store::update_key(r.world.links(), "old",
                                      [](api::KeyRecord& record) {
                                          api::set_scopes(record, "read");
                                          record.plan = "business";
@@ -459,9 +459,7 @@ TEST_CASE("a deletion of the old key during its rotation ends both", "[store]")
 {
     int refused = 0;
     at_each_command_of_rotation<store::Done>(
-        [](Rotations& r) {
-            return store::remove_key(r.world.servers(), "old");
-        },
+        [](Rotations& r) { return store::remove_key(r.world.links(), "old"); },
         [&](Rotations& r, const auto& rotated, const auto& removed) {
             REQUIRE_FALSE(removed.failed());
             CHECK(r.record("old").empty());
@@ -501,7 +499,7 @@ TEST_CASE("an interrupted deletion of a key in rotation is completed",
         },
         [](Rotations& r) {
             const auto removed =
-                r.run(store::remove_key(r.world.servers(), "old"));
+                r.run(store::remove_key(r.world.links(), "old"));
             return !removed.failed() || removed.refusal() == Refusal::not_found;
         },
         [](Rotations& r) {
@@ -519,13 +517,12 @@ TEST_CASE("a deletion that was interrupted leaves a key that can be rotated",
     auto first = r.rotation();
     REQUIRE(r.begin(first, "one").value());
     r.world.cut(4, KeyWorld::Lost::before);  // after the first write
-    REQUIRE(r.run(store::remove_key(r.world.servers(), "old")).failed());
+    REQUIRE(r.run(store::remove_key(r.world.links(), "old")).failed());
     r.world.cut(0, KeyWorld::Lost::before);
     REQUIRE(r.record("old").at("disabled") == "1");
-    r.run(
-        store::update_key(r.world.servers(), "old", [](api::KeyRecord& record) {
-            record.disabled = false;
-        }));
+    r.run(store::update_key(r.world.links(), "old", [](api::KeyRecord& record) {
+        record.disabled = false;
+    }));
     auto second = r.rotation();
     CHECK_FALSE(r.begin(second, "two").value());
     r.clock.time += store::WatchedClaim::kTakeOverAfter;
@@ -544,7 +541,7 @@ TEST_CASE("a change of the old key before its rotation is repeated counts",
     const bool finished = GENERATE(false, true);
     const auto stored = [&] {
         const auto there =
-            r.run(store::find_optional(r.world.servers(), std::string("new")));
+            r.run(store::find_optional(r.world.links(), std::string("new")));
         return *there.value();
     };
     if (finished) {
@@ -557,10 +554,10 @@ TEST_CASE("a change of the old key before its rotation is repeated counts",
     SECTION("that of the old key")
     {
         r.run(store::update_key(
-            r.world.servers(), "old",
+            r.world.links(), "old",
             [](api::KeyRecord& record) { api::set_scopes(record, "read"); }));
         const auto again = r.run(store::begin_rotation(
-            r.world.servers(), "old", stored(), r.clock, rotation.watched));
+            r.world.links(), "old", stored(), r.clock, rotation.watched));
         REQUIRE(again.value());
         REQUIRE_FALSE(r.finish(rotation, *again.value()).failed());
         CHECK(r.record("new").at("scopes") == "read");
@@ -571,13 +568,13 @@ TEST_CASE("a change of the old key before its rotation is repeated counts",
         if (!finished) {
             return;
         }
-        r.run(store::update_key(r.world.servers(), "new",
+        r.run(store::update_key(r.world.links(), "new",
                                 [](api::KeyRecord& record) {
                                     api::set_scopes(record, "read");
                                     record.disabled = true;
                                 }));
         const auto again = r.run(store::begin_rotation(
-            r.world.servers(), "old", stored(), r.clock, rotation.watched));
+            r.world.links(), "old", stored(), r.clock, rotation.watched));
         REQUIRE(again.value());
         REQUIRE_FALSE(r.finish(rotation, *again.value()).failed());
         CHECK(r.record("new").at("scopes") == "read");

@@ -80,7 +80,7 @@ struct Fixture {
     FakeLink main;
     SetClock clock;
     Reports log;
-    store::LimitsLink link{limits, main, "p:limits-place", clock, log};
+    store::LimitsLink link{{main, limits}, "p:limits-place", clock, log};
 };
 
 }  // namespace

@@ -16,17 +16,17 @@ namespace {
 struct PlanWorld : InKeyWorld {
     store::KnownPlans list()
     {
-        const auto result = run(store::list_plans(world.servers()));
+        const auto result = run(store::list_plans(world.links()));
         REQUIRE_FALSE(result.failed());
         return result.value();
     }
     Result<store::Done> set(const std::string& name, const Limits& limits)
     {
-        return run(store::set_plan(world.servers(), name, limits));
+        return run(store::set_plan(world.links(), name, limits));
     }
     Result<store::Done> remove(const std::string& name)
     {
-        return run(store::remove_plan(world.servers(), name));
+        return run(store::remove_plan(world.links(), name));
     }
     static std::string digest_of(const std::string& id)
     {

@@ -58,14 +58,14 @@ struct Reading {
     Result<api::AccountUsage> one;
     Result<store::UsageListing> several;
 
-    store::KeyServers servers() { return {link, link, schema}; }
+    store::StoreLinks links() { return {link, link, schema}; }
     void read(const std::string& id, const api::UsagePeriod& period)
     {
-        store::run(running, store::read_usage(servers(), id, period), one);
+        store::run(running, store::read_usage(links(), id, period), one);
     }
     void list(const std::vector<std::string>& ids)
     {
-        store::run(running, store::list_usage(servers(), ids, kLastDays),
+        store::run(running, store::list_usage(links(), ids, kLastDays),
                    several);
     }
 };
@@ -250,7 +250,7 @@ TEST_CASE("accounts are listed by their creation", "[store]")
 {
     Reading r;
     Result<std::vector<std::string>> ids;
-    store::run(r.running, store::list_account_ids(r.servers()), ids);
+    store::run(r.running, store::list_account_ids(r.links()), ids);
     CHECK(r.link.commands.at(0)
           == FakeLink::Words{"HSCAN", "P:accounts", "0", "COUNT", "1000"});
     r.link.reply(

@@ -19,7 +19,7 @@ namespace petstore::ctl {
 
 namespace {
 
-void report_account(Context& context, const store::KeyServers& servers,
+void report_account(Context& context, const store::StoreLinks& links,
                     const api::AccountRecord& record,
                     const std::string& message)
 {
@@ -27,7 +27,7 @@ void report_account(Context& context, const store::KeyServers& servers,
         return say(message);
     }
     const auto usage = context.await(
-        store::read_usage(servers, record.id, api::UsagePeriod::none()));
+        store::read_usage(links, record.id, api::UsagePeriod::none()));
     print_json(Json::parse(api::account_json(record, usage.last_used)));
 }
 
@@ -59,11 +59,11 @@ std::string unaffected(const api::OwnPlan& key, const PlanOptions& change)
                     : " is unaffected: it has its own number " + kept + ".";
 }
 
-void name_unaffected(Context& context, const store::KeyServers& servers,
+void name_unaffected(Context& context, const store::StoreLinks& links,
                      const std::string& id, const PlanOptions& change)
 {
     const auto listing =
-        context.await(store::list_keys_of_account(servers, {id, ""}));
+        context.await(store::list_keys_of_account(links, {id, ""}));
     for (const store::StoredKey& key : listing.keys) {
         const std::string text = unaffected(key.record, change);
         if (!text.empty()) {
@@ -74,13 +74,12 @@ void name_unaffected(Context& context, const store::KeyServers& servers,
 
 // Does not ask about one that does not exist: at most, its deletion is
 // completed.
-void confirm_account_deletion(Context& context,
-                              const store::KeyServers& servers,
+void confirm_account_deletion(Context& context, const store::StoreLinks& links,
                               const store::AccountName& name)
 {
     api::AccountRecord record;
     try {
-        record = context.await(store::find_account(servers, name));
+        record = context.await(store::find_account(links, name));
     } catch (const Failure& failure) {
         if (failure.kind() == Failure::Kind::not_found) {
             return;
@@ -114,7 +113,7 @@ void create_account(Context& context, const NewAccount& account)
         throw UsageError(
             "a new account has no external id to remove: omit --external-id");
     }
-    const auto servers = context.keys(Access::change);
+    const auto links = context.links(Access::change);
     api::AccountRecord record;
     options.apply(record);
     const auto plans = context.plans();
@@ -122,8 +121,8 @@ void create_account(Context& context, const NewAccount& account)
     check_numbers(plan, plans);
     warn_of_plan(plan, plans, "account");
     record.id = store::new_id();
-    record.created = context.now(servers);
-    record = context.await(store::create_account(servers, record));
+    record.created = context.now(links);
+    record = context.await(store::create_account(links, record));
     if (context.json()) {
         print_json(Json::parse(api::account_json(record, std::nullopt)));
     } else {
@@ -152,7 +151,7 @@ void set_account(Context& context, const AccountChange& change)
         throw UsageError("nothing to set: see petstorectl account set --help");
     }
     options.check();
-    const auto servers = context.keys(Access::change);
+    const auto links = context.links(Access::change);
     const auto plans = context.plans();
     bool warned = false;
     std::exception_ptr error;
@@ -168,14 +167,13 @@ void set_account(Context& context, const AccountChange& change)
             }
         }
     };
-    const auto record =
-        context.await(store::update_account(servers, change.account,
-                                            keep_error(error, apply)),
-                      error);
-    report_account(context, servers, record,
+    const auto record = context.await(
+        store::update_account(links, change.account, keep_error(error, apply)),
+        error);
+    report_account(context, links, record,
                    "Account " + record.id + " is changed.");
     if (options.plan.any()) {
-        name_unaffected(context, servers, record.id, options.plan);
+        name_unaffected(context, links, record.id, options.plan);
     }
 }
 
@@ -183,12 +181,12 @@ void set_account_disabled(Context& context, const NamedAccount& account,
                           bool disabled)
 {
     const std::string id = resolve(context, account);
-    const auto servers = context.keys(Access::change);
+    const auto links = context.links(Access::change);
     const auto record = context.await(store::update_account(
-        servers, {id, ""},
+        links, {id, ""},
         [&](api::AccountRecord& changed) { changed.disabled = disabled; }));
     report_account(
-        context, servers, record,
+        context, links, record,
         "Account " + id
             + (disabled ? " is disabled, with all its keys." : " is enabled."));
 }
@@ -209,17 +207,17 @@ void delete_account(Context& context, const AccountDeletion& deletion)
 {
     const NamedAccount& name = deletion.account;
     require_name(name);
-    const auto servers = context.keys(Access::change);
+    const auto links = context.links(Access::change);
     // Also of one whose deletion was interrupted, which resolve() does not
     // find.
     const std::string id =
         name.external_id.empty()
             ? name.id
-            : context.await(store::read_claim(servers, name.external_id));
+            : context.await(store::read_claim(links, name.external_id));
     if (!deletion.sure && is_terminal(STDIN_FILENO)) {
-        confirm_account_deletion(context, servers, name);
+        confirm_account_deletion(context, links, name);
     }
-    context.await(store::delete_account(servers, name));
+    context.await(store::delete_account(links, name));
     report(context.json(), {{"id", id}, {"deleted", true}},
            "Account " + id + " is deleted.");
 }
@@ -227,9 +225,9 @@ void delete_account(Context& context, const AccountDeletion& deletion)
 void unban_account(Context& context, const NamedAccount& account)
 {
     const std::string id = resolve(context, account);
-    const auto servers = context.keys(Access::change);
-    context.await(store::find_account(servers, {id, ""}));
-    const bool was_banned = context.await(store::unban_account(servers, id));
+    const auto links = context.links(Access::change);
+    context.await(store::find_account(links, {id, ""}));
+    const bool was_banned = context.await(store::unban_account(links, id));
     report(context.json(), {{"id", id}, {"was_banned", was_banned}},
            was_banned ? "The ban of account " + id + " is lifted."
                       : "Account " + id + " was not banned.");
@@ -238,8 +236,8 @@ void unban_account(Context& context, const NamedAccount& account)
 void reset_account(Context& context, const NamedAccount& account)
 {
     const std::string id = resolve(context, account);
-    const auto servers = context.keys(Access::change);
-    context.await(store::reset_account(servers, {id, ""}));
+    const auto links = context.links(Access::change);
+    context.await(store::reset_account(links, {id, ""}));
     report(context.json(), {{"id", id}, {"reset", true}},
            "The windows of account " + id + " are empty; its usage stays.");
 }

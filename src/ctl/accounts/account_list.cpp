@@ -40,12 +40,12 @@ void list_accounts(Context& context, const AccountFilter& filter)
     if (filter.plan && !api::is_plan_name(*filter.plan)) {
         throw UsageError("--plan must be the name of a plan");
     }
-    const auto servers = context.keys(Access::read);
+    const auto links = context.links(Access::read);
     const auto plans = context.plans();
     Json array = Json::array();
     std::vector<api::AccountUsage> accounts;
     const auto damaged =
-        each_account(context, servers, api::UsagePeriod::none(), false,
+        each_account(context, links, api::UsagePeriod::none(), false,
                      [&](const api::AccountUsage& usage) {
                          if (!passes(filter, usage.account)) {
                              return;
@@ -68,9 +68,9 @@ void list_accounts(Context& context, const AccountFilter& filter)
 void show_account(Context& context, const NamedAccount& account)
 {
     const std::string id = resolve(context, account);
-    const auto servers = context.keys(Access::read);
+    const auto links = context.links(Access::read);
     const auto usage =
-        context.await(store::read_usage(servers, id, api::UsagePeriod::none()));
+        context.await(store::read_usage(links, id, api::UsagePeriod::none()));
     if (usage.account.deleted != 0) {
         throw Failure("the account is deleted: see petstorectl usage",
                       Failure::Kind::not_found);

@@ -46,8 +46,8 @@ std::string resolve(Context& context, const store::AccountName& name)
     if (name.external_id.empty()) {
         return name.id;
     }
-    const auto servers = context.keys(Access::read);
-    return context.await(store::find_account(servers, name)).id;
+    const auto links = context.links(Access::read);
+    return context.await(store::find_account(links, name)).id;
 }
 
 }  // namespace petstore::ctl

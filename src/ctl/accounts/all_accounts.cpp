@@ -12,19 +12,19 @@
 namespace petstore::ctl {
 
 std::vector<std::string>
-each_account(Context& context, const store::KeyServers& servers,
+each_account(Context& context, const store::StoreLinks& links,
              const api::UsagePeriod& period, bool quiet,
              const std::function<void(const api::AccountUsage&)>& use)
 {
     constexpr std::ptrdiff_t kPiece = 1000;
-    const auto ids = context.await(store::list_account_ids(servers));
+    const auto ids = context.await(store::list_account_ids(links));
     const Interruption interruption;
     Progress progress(ids.size(), "account");
     std::vector<std::string> damaged;
     for (auto next = ids.begin(); next != ids.end();) {
         const auto end = next + std::min(kPiece, ids.end() - next);
         const auto listing =
-            context.await(store::list_usage(servers, {next, end}, period));
+            context.await(store::list_usage(links, {next, end}, period));
         std::for_each(listing.accounts.begin(), listing.accounts.end(), use);
         damaged.insert(damaged.end(), listing.damaged.begin(),
                        listing.damaged.end());

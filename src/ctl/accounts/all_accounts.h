@@ -13,7 +13,7 @@ namespace petstore::ctl {
 // used. Can be interrupted, and shows its progress unless `quiet`. Returns what
 // is wrong with damaged accounts, which it leaves out. Throws Failure.
 std::vector<std::string>
-each_account(Context& context, const store::KeyServers& servers,
+each_account(Context& context, const store::StoreLinks& links,
              const api::UsagePeriod& period, bool quiet,
              const std::function<void(const api::AccountUsage&)>& use);
 

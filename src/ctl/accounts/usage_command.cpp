@@ -21,9 +21,9 @@ class Usage {
 public:
     Usage(Context& context, const UsageOptions& options)
         : context_(context), options_(options), percent_(options.percent()),
-          servers_(context.keys(Access::read)),
+          links_(context.links(Access::read)),
           plans_(context.plans()), of_{plans_,
-                                       options.period(context.now(servers_))}
+                                       options.period(context.now(links_))}
     {}
 
     void run()
@@ -76,7 +76,7 @@ private:
 
     api::AccountUsage read(const std::string& id)
     {
-        return context_.await(store::read_usage(servers_, id, of_.period));
+        return context_.await(store::read_usage(links_, id, of_.period));
     }
 
     void print_one(const api::AccountUsage& usage)
@@ -129,7 +129,7 @@ private:
     {
         auto report = make_report();
         const auto damaged =
-            each_account(context_, servers_, of_.period, !shows_progress(),
+            each_account(context_, links_, of_.period, !shows_progress(),
                          [&](const auto& usage) {
                              if (is_of_interest(usage)) {
                                  report.add(usage);
@@ -142,7 +142,7 @@ private:
     Context& context_;
     const UsageOptions& options_;
     const std::optional<int> percent_;
-    const store::KeyServers servers_;
+    const store::StoreLinks links_;
     const api::PlanTable plans_;
     const UsageReportOf of_;
 };

@@ -188,7 +188,7 @@ RedisSession& Context::pets(Access access)
     return redis(access);
 }
 
-store::KeyServers Context::keys(Access access)
+store::StoreLinks Context::links(Access access)
 {
     limits_place().check(access);
     RedisSession* const limit_redis = this->limit_redis();
@@ -196,9 +196,9 @@ store::KeyServers Context::keys(Access access)
     return {link, limit_redis != nullptr ? limit_redis->link() : link, schema_};
 }
 
-api::UnixTime Context::now(const store::KeyServers& servers)
+api::UnixTime Context::now(const store::StoreLinks& links)
 {
-    return await(store::redis_time(servers.accounts));
+    return await(store::redis_time(links.accounts));
 }
 
 store::KnownPlans Context::known_plans()

@@ -10,9 +10,9 @@
 #include "../../api/date.h"
 #include "../../api/plan.h"
 #include "../../redis/deployment.h"
-#include "../../store/key_servers.h"
 #include "../../store/plans/plan_listing.h"
 #include "../../store/schema.h"
+#include "../../store/store_links.h"
 #include "../accounts/limits_place.h"
 #include "../redis/await.h"
 #include "../redis/pump.h"
@@ -77,10 +77,10 @@ public:
     LimitsPlace limits_place() { return {redis(), limit_redis(), schema_}; }
 
     // Throws Failure if the options do not name the Redis with the limits.
-    store::KeyServers keys(Access access);
+    store::StoreLinks links(Access access);
 
     // By the clock that decides when a key expires. Throws Failure.
-    api::UnixTime now(const store::KeyServers& servers);
+    api::UnixTime now(const store::StoreLinks& links);
 
     // All plans: in Redis, of nginx.conf and built-in. Throws Failure.
     store::KnownPlans known_plans();

@@ -21,14 +21,14 @@ namespace petstore::ctl {
 namespace {
 
 // Reads the key with its account, and reports a change that was made to it.
-void report_key(Context& context, const store::KeyServers& servers,
+void report_key(Context& context, const store::StoreLinks& links,
                 const std::string& id, const std::string& message)
 {
     if (!context.json()) {
         return say(message);
     }
-    const auto shown = shown_key(context, servers, id);
-    print_json(json_of(shown, context.plans(), context.now(servers)));
+    const auto shown = shown_key(context, links, id);
+    print_json(json_of(shown, context.plans(), context.now(links)));
 }
 
 struct KeyChange : KeyId {
@@ -49,10 +49,10 @@ void set(Context& context, const KeyChange& change)
         throw UsageError("nothing to set: see petstorectl key set --help");
     }
     options.check();
-    const auto servers = context.keys(Access::change);
-    const api::UnixTime now = context.now(servers);
+    const auto links = context.links(Access::change);
+    const api::UnixTime now = context.now(links);
     const auto plans = context.plans();
-    const auto account = shown_key(context, servers, id).account;
+    const auto account = shown_key(context, links, id).account;
     bool warned = false;
     std::exception_ptr error;
     const auto apply = [&](api::KeyRecord& changed) {
@@ -70,23 +70,23 @@ void set(Context& context, const KeyChange& change)
             warn_of_expiry(changed, now);
         }
     };
-    context.await(store::update_key(servers, id, keep_error(error, apply)),
+    context.await(store::update_key(links, id, keep_error(error, apply)),
                   error);
-    report_key(context, servers, id, "Key " + id + " is changed.");
+    report_key(context, links, id, "Key " + id + " is changed.");
 }
 
 // The end of a message that says that the key is enabled.
-std::string still_refused(Context& context, const store::KeyServers& servers,
+std::string still_refused(Context& context, const store::StoreLinks& links,
                           const std::string& id)
 {
-    const auto shown = shown_key(context, servers, id);
+    const auto shown = shown_key(context, links, id);
     const std::string& account = shown.account.id;
     const auto& expires = shown.key.record.expires;
     if (shown.account.disabled) {
         return ", but its account is disabled: petstorectl account enable "
                + account;
     }
-    if (expires && *expires <= context.now(servers)) {
+    if (expires && *expires <= context.now(links)) {
         return ", but it expired on " + api::iso_time(*expires)
                + ": petstorectl key set " + id + " --expires DATE";
     }
@@ -95,16 +95,16 @@ std::string still_refused(Context& context, const store::KeyServers& servers,
 
 void set_disabled(Context& context, const std::string& id, bool disabled)
 {
-    const auto servers = context.keys(Access::change);
-    context.await(store::update_key(servers, id, [&](api::KeyRecord& changed) {
+    const auto links = context.links(Access::change);
+    context.await(store::update_key(links, id, [&](api::KeyRecord& changed) {
         changed.disabled = disabled;
     }));
     if (disabled || context.json()) {
-        report_key(context, servers, id, "Key " + id + " is disabled.");
+        report_key(context, links, id, "Key " + id + " is disabled.");
     } else {
         std::string end;
         try {
-            end = still_refused(context, servers, id);
+            end = still_refused(context, links, id);
         } catch (const Failure& problem) {  // the key is enabled all the same
             end = std::string("; ") + problem.what();
         }
@@ -114,10 +114,10 @@ void set_disabled(Context& context, const std::string& id, bool disabled)
 
 void show(Context& context, const KeyId& named)
 {
-    const auto servers = context.keys(Access::read);
+    const auto links = context.links(Access::read);
     const auto plans = context.plans();
-    const auto shown = shown_key(context, servers, named.id);
-    const api::UnixTime now = context.now(servers);
+    const auto shown = shown_key(context, links, named.id);
+    const api::UnixTime now = context.now(links);
     if (context.json()) {
         print_json(json_of(shown, plans, now));
     } else {
@@ -127,7 +127,7 @@ void show(Context& context, const KeyId& named)
 
 // Asks for confirmation before a key is deleted for good, but only on a
 // terminal.
-void confirm_deletion(Context& context, const store::KeyServers& servers,
+void confirm_deletion(Context& context, const store::StoreLinks& links,
                       const std::string& id)
 {
     if (!is_terminal(STDIN_FILENO)) {
@@ -135,7 +135,7 @@ void confirm_deletion(Context& context, const store::KeyServers& servers,
     }
     std::string known;
     try {
-        const auto record = context.await(store::find_key(servers, id)).record;
+        const auto record = context.await(store::find_key(links, id)).record;
         known = ' ' + id;
         if (!record.plan.empty()) {
             known += ", plan " + record.plan;
@@ -170,11 +170,11 @@ struct KeyDeletion : KeyId {
 void remove(Context& context, const KeyDeletion& deletion)
 {
     const std::string& id = deletion.id;
-    const auto servers = context.keys(Access::change);
+    const auto links = context.links(Access::change);
     if (!deletion.sure) {
-        confirm_deletion(context, servers, id);
+        confirm_deletion(context, links, id);
     }
-    context.await(store::remove_key(servers, id));
+    context.await(store::remove_key(links, id));
     report(context.json(), {{"id", id}, {"deleted", true}},
            "Key " + id + " is deleted.");
 }
@@ -201,11 +201,10 @@ std::vector<std::string> window_row(std::string name,
 void unban_key(Context& context, const KeyId& key)
 {
     const std::string& id = key.id;
-    const auto servers = context.keys(Access::change);
+    const auto links = context.links(Access::change);
     const std::string account =
-        context.await(store::find_key(servers, id)).record.account;
-    const bool was_banned =
-        context.await(store::unban_account(servers, account));
+        context.await(store::find_key(links, id)).record.account;
+    const bool was_banned = context.await(store::unban_account(links, account));
     report(context.json(),
            {{"id", id}, {"account", account}, {"was_banned", was_banned}},
            was_banned ? "The ban of account " + account + " is lifted."
@@ -214,11 +213,11 @@ void unban_key(Context& context, const KeyId& key)
 
 void show_key_usage(Context& context, const KeyId& key)
 {
-    const auto servers = context.keys(Access::read);
+    const auto links = context.links(Access::read);
     const auto plans = context.plans();
-    const auto record = context.await(store::find_key(servers, key.id)).record;
+    const auto record = context.await(store::find_key(links, key.id)).record;
     const auto used = context.await(
-        store::read_usage(servers, record.account, api::UsagePeriod::none()));
+        store::read_usage(links, record.account, api::UsagePeriod::none()));
     const auto plan = plans.plan_in_force(record, used.account);
     Json banned_until = nullptr;
     if (used.banned_until) {

@@ -77,13 +77,13 @@ private:
 void export_keys(Context& context)
 {
     constexpr char kNotExported[] = " is damaged and not exported";
-    const auto servers = context.keys(Access::read);
+    const auto links = context.links(Access::read);
     const auto plans = context.known_plans();
-    auto listing = context.await(store::list_keys(servers));
-    const api::UnixTime now = context.now(servers);
-    auto all = context.await(store::list_accounts(servers));
-    auto missing = add_unlisted(context, servers, listing, all);
-    forget_unfinished(context, servers, listing, all, missing);
+    auto listing = context.await(store::list_keys(links));
+    const api::UnixTime now = context.now(links);
+    auto all = context.await(store::list_accounts(links));
+    auto missing = add_unlisted(context, links, listing, all);
+    forget_unfinished(context, links, listing, all, missing);
     for (const auto& [name, limits] : plans.stored().plans) {
         print_data(backup_line(name, limits));
     }

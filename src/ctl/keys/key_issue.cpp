@@ -150,7 +150,7 @@ public:
 
 // A key with the options' properties, and its account: the one named, or a new
 // one, which the store will give plan, numbers and label of the key.
-ShownKey issue(Context& context, const store::KeyServers& servers,
+ShownKey issue(Context& context, const store::StoreLinks& links,
                const api::PlanTable& plans, const NewKey& key)
 {
     const NamedAccount& name = key.account;
@@ -158,10 +158,10 @@ ShownKey issue(Context& context, const store::KeyServers& servers,
     api::KeyRecord& record = issued.key.record;
     api::AccountRecord& account = issued.account;
     record.id = store::new_id();
-    record.created = context.now(servers);
+    record.created = context.now(links);
     key.options.apply(record, record.created);
     if (name.given()) {
-        account = context.await(store::find_account(servers, name));
+        account = context.await(store::find_account(links, name));
     } else {
         account.own_plan() = record.own_plan();
         account.id = store::new_id();
@@ -175,14 +175,14 @@ ShownKey issue(Context& context, const store::KeyServers& servers,
 }
 
 // Waits while another rotation has a claim.
-store::StoredKey begin(Context& context, const store::KeyServers& servers,
+store::StoredKey begin(Context& context, const store::StoreLinks& links,
                        const std::string& id, const store::StoredKey& next)
 {
     const SteadyClock clock;
     store::WatchedClaim watched;
     for (;;) {
         auto key = context.await(
-            store::begin_rotation(servers, id, next, clock, watched));
+            store::begin_rotation(links, id, next, clock, watched));
         if (key) {
             return std::move(*key);
         }
@@ -196,20 +196,19 @@ void create_key(Context& context, const NewKey& key)
 {
     const NamedAccount& account = key.account;
     key.options.check();
-    const auto servers = context.keys(Access::change);
+    const auto links = context.links(Access::change);
     const auto plans = context.plans();
-    auto issued = issue(context, servers, plans, key);
+    auto issued = issue(context, links, plans, key);
     const std::string secret =
         store::give_secret(issued.key, context.schema().prefix());
 
     issued.key =
-        context.await(store::store_key(servers, issued.key, account.name()));
-    show_or_undo(context, issued, plans, secret, [&] {
-        context.await(store::discard_key(servers, issued.key));
-    });
+        context.await(store::store_key(links, issued.key, account.name()));
+    show_or_undo(context, issued, plans, secret,
+                 [&] { context.await(store::discard_key(links, issued.key)); });
     try {
         context.await(
-            store::enable_key(servers, issued.key, store::Secret::made));
+            store::enable_key(links, issued.key, store::Secret::made));
     } catch (const Failure& failure) {
         if (failure.kind() == Failure::Kind::not_found) {
             throw;
@@ -238,17 +237,17 @@ void import_key(Context& context, const ImportedKey& imported)
         store::set_secret(sent, checked_secret(context, secret.secret));
     }
 
-    const auto servers = context.keys(Access::change);
+    const auto links = context.links(Access::change);
     const auto plans = context.plans();
-    auto issued = issue(context, servers, plans, imported.key);
+    auto issued = issue(context, links, plans, imported.key);
     issued.key.digest = sent.digest;
     issued.key.record.last4 = sent.record.last4;
     issued.key =
-        context.await(store::add_key(servers, issued.key, account.name()));
+        context.await(store::add_key(links, issued.key, account.name()));
 
     if (context.json()) {
-        const auto shown = shown_key(context, servers, issued.key);
-        print_json(json_of(shown, plans, context.now(servers)));
+        const auto shown = shown_key(context, links, issued.key);
+        print_json(json_of(shown, plans, context.now(links)));
     } else {
         say("The key is imported. Its id is:");
         print_line(issued.key.record.id);
@@ -263,14 +262,14 @@ void find_key(Context& context, const Secret& secret)
     } else {
         digest = api::sha256(checked_secret(context, secret.secret));
     }
-    const auto servers = context.keys(Access::read);
-    const auto key = context.await(store::find_optional(servers, digest));
+    const auto links = context.links(Access::read);
+    const auto key = context.await(store::find_optional(links, digest));
     if (!key) {
         throw Failure("there is no such key", Failure::Kind::not_found);
     }
     if (context.json()) {
-        const auto shown = shown_key(context, servers, *key);
-        print_json(json_of(shown, context.plans(), context.now(servers)));
+        const auto shown = shown_key(context, links, *key);
+        print_json(json_of(shown, context.plans(), context.now(links)));
     } else {
         print_line(key->record.id);
     }
@@ -294,21 +293,20 @@ void rotate_key(Context& context, const KeyRotation& options)
             "--grace must be a duration like 90s, 15m, 24h or 7d, at most 3650d");
     }
 
-    const auto servers = context.keys(Access::change);
+    const auto links = context.links(Access::change);
     store::StoredKey next;
     next.record.id = store::new_id();
-    next.record.created = context.now(servers);
+    next.record.created = context.now(links);
     const std::string secret =
         store::give_secret(next, context.schema().prefix());
 
-    next = begin(context, servers, id, next);
+    next = begin(context, links, id, next);
     show_or_undo(
-        context, shown_key(context, servers, next), context.plans(), secret,
-        [&] { context.await(store::abandon_rotation(servers, id, next)); });
+        context, shown_key(context, links, next), context.plans(), secret,
+        [&] { context.await(store::abandon_rotation(links, id, next)); });
     api::KeyRecord old;
     try {
-        old =
-            context.await(store::finish_rotation(servers, id, next, *seconds));
+        old = context.await(store::finish_rotation(links, id, next, *seconds));
     } catch (const Failure& failure) {
         if (failure.kind() == Failure::Kind::not_found) {
             throw;

@@ -73,16 +73,16 @@ void list_keys(Context& context, const KeyFilter& filter)
     check(filter);
     const std::string account =
         filter.account.given() ? resolve(context, filter.account) : "";
-    const auto servers = context.keys(Access::read);
+    const auto links = context.links(Access::read);
     const auto plans = context.plans();
     auto listing = context.await(
-        account.empty() ? store::list_keys(servers)
-                        : store::list_keys_of_account(servers, {account, ""}));
-    const api::UnixTime now = context.now(servers);
-    auto all = context.await(store::list_accounts(servers));
-    auto missing = add_unlisted(context, servers, listing, all);
+        account.empty() ? store::list_keys(links)
+                        : store::list_keys_of_account(links, {account, ""}));
+    const api::UnixTime now = context.now(links);
+    auto all = context.await(store::list_accounts(links));
+    auto missing = add_unlisted(context, links, listing, all);
     all.missing.clear();  // accounts are not listed
-    forget_unfinished(context, servers, listing, all, missing);
+    forget_unfinished(context, links, listing, all, missing);
     std::map<std::string, const char*> problems;  // of accounts
     for (const std::string& id : all.damaged) {
         problems.emplace(id, " is damaged");

@@ -46,16 +46,16 @@ std::vector<ShownKey> shown_keys(store::KeyListing& listing,
 namespace {
 
 // Whether a key was deleted since it was listed.
-bool is_gone(Context& context, const store::KeyServers& servers,
+bool is_gone(Context& context, const store::StoreLinks& links,
              const std::string& id)
 {
-    return !context.await(store::find_optional(servers, id)).has_value();
+    return !context.await(store::find_optional(links, id)).has_value();
 }
 
 // The accounts of keys that the index of accounts lacks: those that exist are
 // added to `all`, the others returned.
 std::set<std::string> find_unlisted(Context& context,
-                                    const store::KeyServers& servers,
+                                    const store::StoreLinks& links,
                                     const store::KeyListing& keys,
                                     store::AccountListing& all)
 {
@@ -71,7 +71,7 @@ std::set<std::string> find_unlisted(Context& context,
             continue;
         }
         try {
-            auto account = context.await(store::read_account(servers, id));
+            auto account = context.await(store::read_account(links, id));
             if (account && account->deleted == 0) {
                 all.accounts.push_back(std::move(*account));
             } else {
@@ -90,18 +90,18 @@ std::set<std::string> find_unlisted(Context& context,
 }  // namespace
 
 std::vector<std::string> add_unlisted(Context& context,
-                                      const store::KeyServers& servers,
+                                      const store::StoreLinks& links,
                                       store::KeyListing& listing,
                                       store::AccountListing& all)
 {
-    const auto absent = find_unlisted(context, servers, listing, all);
+    const auto absent = find_unlisted(context, links, listing, all);
     std::set<std::string> missing;
     const auto leaves = [&](const store::StoredKey& key) {
         const auto account = absent.find(key.record.account);
         if (key.unfinished || account == absent.end()) {
             return false;
         }
-        const bool gone = is_gone(context, servers, key.record.id);
+        const bool gone = is_gone(context, links, key.record.id);
         if (!gone) {
             missing.insert(*account);
         }
@@ -113,7 +113,7 @@ std::vector<std::string> add_unlisted(Context& context,
     return {missing.begin(), missing.end()};
 }
 
-void forget_unfinished(Context& context, const store::KeyServers& servers,
+void forget_unfinished(Context& context, const store::StoreLinks& links,
                        store::KeyListing& listing, store::AccountListing& all,
                        std::vector<std::string>& missing)
 {
@@ -124,31 +124,30 @@ void forget_unfinished(Context& context, const store::KeyServers& servers,
         return;
     }
     std::this_thread::sleep_for(kCommandTime);
-    missing = add_unlisted(context, servers, listing, all);
+    missing = add_unlisted(context, links, listing, all);
     const auto is_deleted = [&](const std::string& id) {
-        return !context.await(store::read_index(servers, id)).has_value();
+        return !context.await(store::read_index(links, id)).has_value();
     };
     std::erase_if(keys, is_deleted);
     const auto is_complete = [&](const std::string& id) {
-        return !context.await(store::lacks_record(servers, id));
+        return !context.await(store::lacks_record(links, id));
     };
     std::erase_if(accounts, is_complete);
 }
 
-ShownKey shown_key(Context& context, const store::KeyServers& servers,
+ShownKey shown_key(Context& context, const store::StoreLinks& links,
                    const std::string& id)
 {
-    return shown_key(context, servers,
-                     context.await(store::find_key(servers, id)));
+    return shown_key(context, links, context.await(store::find_key(links, id)));
 }
 
-ShownKey shown_key(Context& context, const store::KeyServers& servers,
+ShownKey shown_key(Context& context, const store::StoreLinks& links,
                    store::StoredKey key)
 {
     const std::string& id = key.record.account;
     api::AccountRecord account;
     try {
-        account = context.await(store::find_account(servers, {id, ""}));
+        account = context.await(store::find_account(links, {id, ""}));
     } catch (const Failure& failure) {
         if (failure.kind() != Failure::Kind::not_found) {
             throw;

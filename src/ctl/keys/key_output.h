@@ -21,9 +21,9 @@ struct ShownKey {
 };
 
 // Reads the key and its account, or the account alone.
-ShownKey shown_key(Context& context, const store::KeyServers& servers,
+ShownKey shown_key(Context& context, const store::StoreLinks& links,
                    const std::string& id);
-ShownKey shown_key(Context& context, const store::KeyServers& servers,
+ShownKey shown_key(Context& context, const store::StoreLinks& links,
                    store::StoredKey key);
 
 // Moves the keys of the listing, each with its account. A key whose account's
@@ -36,14 +36,14 @@ std::vector<ShownKey> shown_keys(store::KeyListing& listing,
 // of those that do not exist, which are then not among all.missing. Removes the
 // keys that were deleted, with their accounts, since they were listed.
 std::vector<std::string> add_unlisted(Context& context,
-                                      const store::KeyServers& servers,
+                                      const store::StoreLinks& links,
                                       store::KeyListing& listing,
                                       store::AccountListing& all);
 
 // Leaves out what is no gap: an account may be deleted before its key, a key
 // before its entry in the index, and an account has an entry before it has a
 // record. Waits for such commands. `missing`: what add_unlisted() returned.
-void forget_unfinished(Context& context, const store::KeyServers& servers,
+void forget_unfinished(Context& context, const store::StoreLinks& links,
                        store::KeyListing& listing, store::AccountListing& all,
                        std::vector<std::string>& missing);
 

@@ -54,9 +54,9 @@ bool stops(const Failure& failure)
 // Redis refuses everything.
 class Restoration {
 public:
-    Restoration(Context& context, const store::KeyServers& servers,
+    Restoration(Context& context, const store::StoreLinks& links,
                 const Backup& backup)
-        : context_(context), servers_(servers), backup_(backup),
+        : context_(context), links_(links), backup_(backup),
           progress_(backup.accounts.size() + backup.keys.size(), "record")
     {
         group();
@@ -136,7 +136,7 @@ private:
                 continue;
             }
             try {
-                context_.await(store::set_plan(servers_, name, limits));
+                context_.await(store::set_plan(links_, name, limits));
             } catch (const Failure& failure) {
                 take(failure, 0, "plan " + name + ": ");
             }
@@ -173,7 +173,7 @@ private:
     store::Task<> restore_alone(const api::AccountRecord& account)
     {
         try {
-            co_await store::restore_account(servers_, account);
+            co_await store::restore_account(links_, account);
         } catch (const store::Failed& failed) {
             take(failed, 0, "account " + account.id + ": ");
         }
@@ -193,13 +193,13 @@ private:
             if (in_file != nullptr) {
                 account = *in_file;
             } else {
-                account = co_await store::find_account(servers_, name);
+                account = co_await store::find_account(links_, name);
             }
             if (!each.has_own && follows(key.record, account)) {
                 key.record.own_plan() = {};
             }
             const bool added = co_await store::restore_key(
-                servers_, std::move(key), std::move(account));
+                links_, std::move(key), std::move(account));
             ++(added ? restored_ : unchanged_);
         } catch (const store::Failed& failed) {
             take(failed, each, in_file != nullptr);
@@ -256,7 +256,7 @@ private:
     }
 
     Context& context_;
-    const store::KeyServers& servers_;
+    const store::StoreLinks& links_;
     const Backup& backup_;
     std::vector<Account> accounts_;
     std::vector<Account> repeated_;
@@ -285,9 +285,9 @@ void restore_keys(Context& context, const KeyRestore& options)
         throw stopped(kInterrupted);
     }
     // Only now: until the end of the input, the store may have been moved.
-    const auto servers = context.keys(Access::change);
-    backup.complete(context.now(servers));
-    Restoration restoration(context, servers, backup);
+    const auto links = context.links(Access::change);
+    backup.complete(context.now(links));
+    Restoration restoration(context, links, backup);
     restoration.run();
     restored = restoration.restored();
     if (const auto& failure = restoration.stopped_by()) {

@@ -74,8 +74,8 @@ Json json_of(std::string_view name, const store::KnownPlan& plan)
 void set_plan(Context& context, const NewPlan& options)
 {
     const api::Limits limits = limits_of(options);
-    const auto servers = context.keys(Access::change);
-    context.await(store::set_plan(servers, options.name, limits));
+    const auto links = context.links(Access::change);
+    context.await(store::set_plan(links, options.name, limits));
     warn_of_limits(limits);
     report(context.json(),
            json_of(options.name, {limits, store::PlanSource::redis}),
@@ -110,8 +110,8 @@ void list_plans(Context& context)
 void delete_plan(Context& context, const PlanName& plan)
 {
     const std::string& name = plan.name;
-    const auto servers = context.keys(Access::change);
-    context.await(store::remove_plan(servers, name));
+    const auto links = context.links(Access::change);
+    context.await(store::remove_plan(links, name));
     report(context.json(), {{"name", name}, {"deleted", true}},
            "Plan " + name + " is deleted from Redis.");
 }

@@ -53,49 +53,56 @@ api::NamedLimits configured_plans(const MainConf& conf)
     return plans;
 }
 
+// nullptr if there is only one Redis.
+std::unique_ptr<store::LimitsLink> make_limits_link(store::Links redis,
+                                                    const store::Schema& schema,
+                                                    const store::Clock& clock,
+                                                    store::EventLog& log)
+{
+    return redis.is_one_redis() ? nullptr
+                                : std::make_unique<store::LimitsLink>(
+                                    redis, schema.limits_marker(), clock, log);
+}
+
+// Commands for accounts go through the limits link, if there is one.
+store::Links links_over(const std::unique_ptr<store::LimitsLink>& limits_link,
+                        store::Links redis) noexcept
+{
+    return {redis.main, limits_link ? *limits_link : redis.accounts};
+}
+
 }  // namespace
 
+// A quitting worker still reports denials.
 WorkerStorage::WorkerStorage(const StorageSettings& settings,
-                             const MainConf& conf, redis::Link& accounts_redis,
-                             redis::Link& catalogue,
+                             const MainConf& conf, store::Links redis,
                              redis::Scheduler& scheduler,
                              const store::Clock& clock, WorkerMetrics& metrics,
                              ngx_log_t& worker_log)
     : log(worker_log, metrics,
           {metrics.meter(conf.nodes[settings.limit_node].name).redis,
            metrics.meter(conf.nodes[settings.node].name).redis}),
-      report_alarm(
-          &worker_log,
-          ngx_base::OnExit::delay),  // a quitting worker reports denials
-      limits_link(&accounts_redis == &catalogue
-                      ? nullptr
-                      : std::make_unique<store::LimitsLink>(
-                          accounts_redis, catalogue,
-                          store::Schema(settings.prefix).limits_marker(), clock,
-                          log)),
-      accounts(limits_link ? *limits_link : accounts_redis),
+      report_alarm(&worker_log, ngx_base::OnExit::delay),
+      limits_link(
+          make_limits_link(redis, store::Schema(settings.prefix), clock, log)),
       storage(settings.prefix,
-              {accounts, catalogue, scheduler, clock, report_alarm, log,
-               metrics.caches(), conf.plans},
+              {links_over(limits_link, redis), scheduler, clock, report_alarm,
+               log, metrics.caches(), conf.plans},
               store::MemoryShares(conf.worker_memory))
 {}
 
-WorkerAdmin::WorkerAdmin(WorkerStorage& storage, redis::Link& accounts,
-                         redis::Link& keys, const store::Clock& clock,
-                         ngx_log_t& log)
-    : pause_alarm(&log, ngx_base::OnExit::delay),  // requests wait for both
+// Requests wait for both alarms.
+WorkerAdmin::WorkerAdmin(WorkerStorage& storage, store::Links redis,
+                         const store::Clock& clock, ngx_log_t& log)
+    : pause_alarm(&log, ngx_base::OnExit::delay),
       line_alarm(&log, ngx_base::OnExit::delay),
-      limits_link(&accounts == &keys ? nullptr
-                                     : std::make_unique<store::LimitsLink>(
-                                         accounts, keys,
-                                         storage.storage.schema.limits_marker(),
-                                         clock, storage.log)),
-      store{
-          storage.storage.schema,
-          {keys, limits_link ? *limits_link : accounts, storage.storage.schema},
-          clock,
-          service::Pauses(pause_alarm),
-          service::ListLine(line_alarm)}
+      limits_link(
+          make_limits_link(redis, storage.storage.schema, clock, storage.log)),
+      store{storage.storage.schema,
+            {links_over(limits_link, redis), storage.storage.schema},
+            clock,
+            service::Pauses(pause_alarm),
+            service::ListLine(line_alarm)}
 {}
 
 Worker::Worker(const MainConf& conf, ngx_log_t& log)
@@ -120,21 +127,20 @@ Worker::Worker(const MainConf& conf, ngx_log_t& log)
     }
     for (const auto& settings : conf.storages) {
         storages_.push_back(std::make_unique<WorkerStorage>(
-            settings, conf, *links_[settings.limit_node],
-            *links_[settings.node], scheduler_, nginx_clock, metrics_, log));
-        store::Storage& storage = storages_.back()->storage;
-        readiness_.add(storage.catalogue_link, storage.schema.pet_count(),
-                       storage.schema);
-        redis::Link& accounts = storages_.back()->accounts;
-        if (&accounts != &storage.catalogue_link) {
-            readiness_.add(accounts, storage.schema.limits_marker(),
+            settings, conf, links_of(settings), scheduler_, nginx_clock,
+            metrics_, log));
+        const store::Storage& storage = storages_.back()->storage;
+        const store::Links& links = storage.links;
+        readiness_.add(links.main, storage.schema.pet_count(), storage.schema);
+        if (!links.is_one_redis()) {
+            readiness_.add(links.accounts, storage.schema.limits_marker(),
                            storage.schema);
         }
     }
     for (const auto& settings : conf.admins) {
         admins_.push_back(std::make_unique<WorkerAdmin>(
-            *storages_[settings.storage], *links_[settings.limit_node],
-            *links_[settings.node], nginx_clock, log));
+            *storages_[settings.storage], links_of(settings), nginx_clock,
+            log));
     }
 }
 
@@ -163,6 +169,12 @@ Worker::addresses_of(const ngx_redis::NodeSettings& settings,
     const std::size_t i = *settings.sentinels;
     return std::make_unique<ngx_redis::SentinelAddresses>(conf.sentinels[i],
                                                           *watches_[i], &log);
+}
+
+template <typename Settings>
+store::Links Worker::links_of(const Settings& settings) const noexcept
+{
+    return {*links_[settings.node], *links_[settings.limit_node]};
 }
 
 template <typename Visit>
@@ -200,12 +212,11 @@ void Worker::start_host_tasks(const MainConf& conf, const ngx_cycle_t& cycle)
     for (const auto& storage : storages_) {
         const store::Storage& of = storage->storage;
         publishers_.push_back(std::make_unique<store::PlanPublisher>(
-            of.catalogue_link, of.schema, nginx_clock, host, plans,
-            storage->log));
+            of.links.main, of.schema, nginx_clock, host, plans, storage->log));
         label_readers_.push_back(std::make_unique<store::LabelReader>(
-            of.catalogue_link, of.schema, metrics_));
+            of.links.main, of.schema, metrics_));
         probes_.push_back(std::make_unique<store::UsageProbe>(
-            storage->accounts, of.schema, storage->log));
+            of.links.accounts, of.schema, storage->log));
     }
     host_tasks_.start(0);
 }

@@ -30,24 +30,22 @@ namespace petstore::ngx {
 // A storage with its log and alarm.
 struct WorkerStorage {
     WorkerStorage(const StorageSettings& settings, const MainConf& conf,
-                  redis::Link& accounts_redis, redis::Link& catalogue,
-                  redis::Scheduler& scheduler, const store::Clock& clock,
-                  WorkerMetrics& metrics, ngx_log_t& worker_log);
+                  store::Links redis, redis::Scheduler& scheduler,
+                  const store::Clock& clock, WorkerMetrics& metrics,
+                  ngx_log_t& worker_log);
 
     StoreLog log;
     ngx_redis::EventLoopAlarm report_alarm;
     const std::unique_ptr<store::LimitsLink> limits_link;  // with two Redis
-    redis::Link& accounts;  // that of the accounts' Redis, or *limits_link
     store::Storage storage;
 };
 
 // What an admin API needs beside its storage.
 struct WorkerAdmin {
-    // `accounts` and `keys` are the links to the Redis of these, with the
-    // rights of the admin API; `storage` has the log, and must outlive this
-    // object.
-    WorkerAdmin(WorkerStorage& storage, redis::Link& accounts,
-                redis::Link& keys, const store::Clock& clock, ngx_log_t& log);
+    // `redis` has the rights of the admin API; `storage` has the log, and must
+    // outlive this object.
+    WorkerAdmin(WorkerStorage& storage, store::Links redis,
+                const store::Clock& clock, ngx_log_t& log);
 
     ngx_redis::EventLoopAlarm pause_alarm;
     ngx_redis::EventLoopAlarm line_alarm;
@@ -106,6 +104,9 @@ private:
     std::unique_ptr<ngx_redis::AddressSource>
     addresses_of(const ngx_redis::NodeSettings& settings, const MainConf& conf,
                  ngx_log_t& log);
+    // `settings`: StorageSettings or AdminSettings.
+    template <typename Settings>
+    store::Links links_of(const Settings& settings) const noexcept;
     template <typename Visit>
     void for_each_node(Visit visit);
     void warm_up() noexcept;

@@ -16,7 +16,7 @@ store::Task<std::string> account_object(const AdminStore& store,
                                         const api::AccountRecord& account)
 {
     const api::AccountUsage used = co_await store::read_usage(
-        store.servers, account.id, api::UsagePeriod::none());
+        store.links, account.id, api::UsagePeriod::none());
     co_return api::account_json(account, used.last_used);
 }
 
@@ -57,9 +57,8 @@ append_accounts(const AdminCall& call, const AdminStore& store,
 AdminTask list_one_account(const AdminCall& call, const AdminStore& store)
 {
     const store::AccountName name{{}, call.query.external_id};
-    const auto account =
-        co_await if_any(store::find_account(store.servers, name),
-                        store::Refusal::account_not_found);
+    const auto account = co_await if_any(store::find_account(store.links, name),
+                                         store::Refusal::account_not_found);
     AdminResponse response = empty_list();
     if (account && has_plan(*account, call.query.plan)) {
         const std::string object = co_await account_object(store, *account);
@@ -81,7 +80,7 @@ AdminTask list_accounts(const AdminCall& call, AdminStore& store)
     for (std::size_t read = 0; place && most > 0 && read < kMostRead;) {
         const std::size_t piece = call.query.plan.empty() ? most : kPiece;
         const store::IndexPage page =
-            co_await store::read_account_index(store.servers, *place, piece);
+            co_await store::read_account_index(store.links, *place, piece);
         place = co_await append_accounts(call, store, page, most, response);
         read += page.entries.size();
     }
@@ -97,8 +96,8 @@ AdminTask create_account(const AdminCall& call, AdminStore& store,
     call.body.apply(account);
     const api::OwnPlan none;
     co_await check_plan(call, store, none, account);
-    account.created = co_await store::redis_time(store.servers.accounts);
-    account = co_await store::create_account(store.servers, account);
+    account.created = co_await store::redis_time(store.links.accounts);
+    account = co_await store::create_account(store.links, account);
     AdminResponse response;
     response.status = 201;
     response.body = co_await confirmed(account_object(store, account));
@@ -109,7 +108,7 @@ AdminTask create_account(const AdminCall& call, AdminStore& store,
 AdminTask get_account(const AdminCall& call, AdminStore& store)
 {
     const store::AccountName name{call.id, {}};
-    const auto account = co_await store::find_account(store.servers, name);
+    const auto account = co_await store::find_account(store.links, name);
     AdminResponse response;
     response.body = co_await account_object(store, account);
     co_return response;
@@ -124,7 +123,7 @@ AdminTask update_account(const AdminCall& call, AdminStore& store)
     const api::OwnPlan none;
     const bool names_limits = call.body.names_limits();
     for (store::Rounds rounds;; rounds.next()) {
-        auto account = co_await store::find_account(store.servers, name);
+        auto account = co_await store::find_account(store.links, name);
         call.body.apply(account);
         if (names_limits) {
             co_await check_plan(call, store, none, account);
@@ -138,7 +137,7 @@ AdminTask update_account(const AdminCall& call, AdminStore& store)
             }
         };
         const auto changed = co_await if_current(
-            store::update_account(store.servers, name, change));
+            store::update_account(store.links, name, change));
         if (changed) {
             AdminResponse response;
             response.body = co_await confirmed(account_object(store, *changed));
@@ -153,22 +152,22 @@ AdminTask delete_account(const AdminCall& call, AdminStore& store)
         throw own_key();
     }
     const store::AccountName name{call.id, {}};
-    co_await store::delete_account(store.servers, name);
+    co_await store::delete_account(store.links, name);
     co_return no_content();
 }
 
 AdminTask unban_account(const AdminCall& call, AdminStore& store)
 {
     const store::AccountName name{call.id, {}};
-    co_await store::find_account(store.servers, name);
-    co_await store::unban_account(store.servers, call.id);
+    co_await store::find_account(store.links, name);
+    co_await store::unban_account(store.links, call.id);
     co_return no_content();
 }
 
 AdminTask reset_account(const AdminCall& call, AdminStore& store)
 {
     const store::AccountName name{call.id, {}};
-    co_await store::reset_account(store.servers, name);
+    co_await store::reset_account(store.links, name);
     co_return no_content();
 }
 

@@ -18,12 +18,12 @@ find_made_key(const AdminCall& call, const AdminStore& store,
     std::optional<store::StoredKey> found;
     if (call.body.sha256) {
         // By its digest: an import may not have reached the index.
-        found = co_await store::find_optional(store.servers, *call.body.sha256);
+        found = co_await store::find_optional(store.links, *call.body.sha256);
         if (found && found->record.id != attempt.id) {
             found.reset();
         }
     } else {
-        found = co_await store::find_optional(store.servers, attempt.id);
+        found = co_await store::find_optional(store.links, attempt.id);
         if (!found) {
             throw overtaken();  // it was removed meanwhile
         }
@@ -39,12 +39,12 @@ store::Task<store::UsageListing> read_usage(const AdminStore& store,
     for (const auto& [id, created] : page.entries) {
         ids.push_back(id);
     }
-    return store::list_usage(store.servers, std::move(ids), period);
+    return store::list_usage(store.links, std::move(ids), period);
 }
 
 store::Task<store::KnownPlans> known_plans(const AdminStore& store)
 {
-    auto all = co_await store::list_plans(store.servers);
+    auto all = co_await store::list_plans(store.links);
     if (all.hosts_unread()) {
         throw unread();
     }
@@ -98,7 +98,7 @@ store::Task<bool> is_overtaken(const AdminStore& store, const Attempt& attempt)
         co_return false;
     }
     const auto now =
-        co_await store::find_claim(store.servers.keys, attempt.claim);
+        co_await store::find_claim(store.links.main, attempt.claim);
     const bool is_own =
         now
         && (now->status == 0 ? now->made.id == attempt.id

@@ -7,8 +7,8 @@
 
 #include "../../redis/alarm.h"
 #include "../../store/clock.h"
-#include "../../store/key_servers.h"
 #include "../../store/schema.h"
+#include "../../store/store_links.h"
 #include "../../store/waiter.h"
 
 namespace petstore::service {
@@ -94,7 +94,7 @@ private:
 // Admission uses a Storage, as everywhere.
 struct AdminStore {
     const store::Schema& schema;
-    const store::KeyServers servers;
+    const store::StoreLinks links;
     const store::Clock& clock;
     Pauses pauses;
     ListLine lists;

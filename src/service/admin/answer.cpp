@@ -77,7 +77,7 @@ AdminTask perform(const AdminCall& call, AdminStore& store,
 store::Task<> refuse_moved(const AdminStore& store)
 {
     const store::MarkedLimits marked =
-        co_await store::read_limits_marker(store.servers.keys, store.schema);
+        co_await store::read_limits_marker(store.links.main, store.schema);
     if (marked.moved()) {
         throw store::refused(
             store::Refusal::limits_elsewhere,
@@ -139,15 +139,15 @@ take_over(const AdminCall& call, AdminStore& store, const std::string& key,
         mine.made = stalled.made;
     }
     bool taken =
-        co_await store::replace_claim(store.servers.keys, key, stalled, mine);
+        co_await store::replace_claim(store.links.main, key, stalled, mine);
     for (std::size_t i = mine.earlier.size(); taken && i-- > 0;) {
         const auto made =
-            co_await store::find_optional(store.servers, mine.earlier[i].id);
+            co_await store::find_optional(store.links, mine.earlier[i].id);
         if (made) {
             store::AdminClaim kept = mine;
             kept.made = mine.earlier[i];
             kept.earlier.resize(i);
-            taken = co_await store::replace_claim(store.servers.keys, key, mine,
+            taken = co_await store::replace_claim(store.links.main, key, mine,
                                                   kept);
             mine = std::move(kept);
             keeps_id = true;
@@ -166,7 +166,7 @@ store::Task<store::AdminClaim> claim(const AdminCall& call, AdminStore& store,
     store::Monotonic since = 0;
     for (;;) {
         const auto there =
-            co_await store::claim_request(store.servers.keys, key, mine);
+            co_await store::claim_request(store.links.main, key, mine);
         if (!there) {
             co_return mine;
         }
@@ -210,7 +210,7 @@ store::Task<> mark_done(AdminStore& store, const std::string& key,
     done.location = response.location;
     done.body = without_secret(response.body);
     // If not, another attempt has taken over, for the same object.
-    co_await store::replace_claim(store.servers.keys, key, mine, done);
+    co_await store::replace_claim(store.links.main, key, mine, done);
 }
 
 // After a request that changes nothing. False if another attempt has, or may
@@ -219,7 +219,7 @@ store::Task<bool> forget(AdminStore& store, const std::string& key,
                          const store::AdminClaim& mine)
 {
     try {
-        co_return co_await store::remove_claim(store.servers.keys, key, mine);
+        co_return co_await store::remove_claim(store.links.main, key, mine);
     } catch (const store::Failed&) {
         co_return false;
     }

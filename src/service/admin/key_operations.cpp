@@ -20,7 +20,7 @@ store::Task<api::AccountRecord> read_account(const AdminStore& store,
                                              const std::string& id)
 {
     const store::AccountName name{id, {}};
-    auto found = co_await if_any(store::find_account(store.servers, name),
+    auto found = co_await if_any(store::find_account(store.links, name),
                                  store::Refusal::account_not_found);
     co_return found ? std::move(*found) : api::AccountRecord();
 }
@@ -74,8 +74,7 @@ store::Task<> append_keys(const AdminStore& store,
         return read_into(store, entry.first, accounts[entry.first]);
     };
     co_await store::ForEach(accounts, store::KeyListing::kAtOnce, read_one);
-    const api::UnixTime now =
-        co_await store::redis_time(store.servers.accounts);
+    const api::UnixTime now = co_await store::redis_time(store.links.accounts);
     for (const store::StoredKey& key : keys) {
         if (const auto& account = accounts[key.record.account]) {
             append(list, object_of(key, *account, now, {}));
@@ -87,7 +86,7 @@ store::Task<> append_keys(const AdminStore& store,
 store::Task<std::vector<store::StoredKey>> find_by_digest(const AdminCall& call,
                                                           AdminStore& store)
 {
-    auto key = co_await store::find_optional(store.servers, *call.query.sha256);
+    auto key = co_await store::find_optional(store.links, *call.query.sha256);
     std::vector<store::StoredKey> all;
     if (key) {
         all.push_back(std::move(*key));
@@ -107,9 +106,8 @@ store::Task<std::optional<std::string>> account_of_list(const AdminCall& call,
             : std::nullopt;
     }
     const store::AccountName name{{}, query.external_id};
-    const auto account =
-        co_await if_any(store::find_account(store.servers, name),
-                        store::Refusal::account_not_found);
+    const auto account = co_await if_any(store::find_account(store.links, name),
+                                         store::Refusal::account_not_found);
     co_return account && (query.account.empty() || query.account == account->id)
         ? std::optional(account->id)
         : std::nullopt;
@@ -135,7 +133,7 @@ owner_of(const AdminCall& call, const AdminStore& store,
     store::AccountName name;
     name.id = body.account.value_or("");
     name.external_id = body.external_id.value_or("");
-    auto found = co_await if_any(store::find_account(store.servers, name),
+    auto found = co_await if_any(store::find_account(store.links, name),
                                  store::Refusal::account_not_found);
     if (!found) {
         throw no_such_owner(body);
@@ -151,7 +149,7 @@ store::Task<> remove_earlier(AdminStore& store, const Attempt& attempt)
     for (const Attempt::Made& made : attempt.earlier) {
         const store::AccountName name{made.account, {}};
         try {
-            co_await store::delete_account(store.servers, name);
+            co_await store::delete_account(store.links, name);
         } catch (const store::Failed& failed) {
             const store::Refusal refusal = failed.failure.refusal;
             if (refusal != store::Refusal::account_not_found
@@ -170,7 +168,7 @@ store::Task<store::StoredKey> begin_rotation(const AdminCall& call,
 {
     store::WatchedClaim watched;
     for (;;) {
-        auto key = co_await store::begin_rotation(store.servers, call.id, next,
+        auto key = co_await store::begin_rotation(store.links, call.id, next,
                                                   store.clock, watched);
         if (key) {
             co_return std::move(*key);
@@ -197,7 +195,7 @@ AdminTask list_keys(const AdminCall& call, AdminStore& store)
         });
     } else if (account) {
         store::KeyPage page = co_await store::list_some_keys(
-            store.servers, *account, call.query.place,
+            store.links, *account, call.query.place,
             static_cast<std::size_t>(call.query.limit));
         if (!page.listing.unread.empty()) {
             throw unread();
@@ -214,8 +212,7 @@ AdminTask create_key(const AdminCall& call, AdminStore& store,
 {
     co_await remove_earlier(store, attempt);
     const auto made = co_await find_made_key(call, store, attempt);
-    const api::UnixTime now =
-        co_await store::redis_time(store.servers.accounts);
+    const api::UnixTime now = co_await store::redis_time(store.links.accounts);
     if (made && !made->unfinished) {
         co_return co_await created(store, *made, now, "", true);
     }
@@ -241,7 +238,7 @@ AdminTask create_key(const AdminCall& call, AdminStore& store,
         secret = store::give_secret(key, store.schema.prefix());
     }
     try {
-        key = co_await store::store_key(store.servers, key, owner);
+        key = co_await store::store_key(store.links, key, owner);
     } catch (const store::Failed& failed) {
         if (failed.failure.refusal != store::Refusal::account_not_found) {
             throw;
@@ -253,22 +250,20 @@ AdminTask create_key(const AdminCall& call, AdminStore& store,
     }
     const bool gives_way = co_await confirmed(is_overtaken(store, attempt));
     if (gives_way) {
-        co_await confirmed(store::discard_key(store.servers, key));
+        co_await confirmed(store::discard_key(store.links, key));
         throw overtaken();
     }
     const auto origin =
         call.body.sha256 ? store::Secret::given : store::Secret::made;
-    co_await confirmed(store::enable_key(store.servers, key, origin));
+    co_await confirmed(store::enable_key(store.links, key, origin));
     key.unfinished = false;
     co_return co_await created(store, key, now, secret, made.has_value());
 }
 
 AdminTask get_key(const AdminCall& call, AdminStore& store)
 {
-    const store::StoredKey key =
-        co_await store::find_key(store.servers, call.id);
-    const api::UnixTime now =
-        co_await store::redis_time(store.servers.accounts);
+    const store::StoredKey key = co_await store::find_key(store.links, call.id);
+    const api::UnixTime now = co_await store::redis_time(store.links.accounts);
     AdminResponse response;
     response.body = co_await key_object(store, key, now, "");
     co_return response;
@@ -281,9 +276,9 @@ AdminTask update_key(const AdminCall& call, AdminStore& store)
     }
     const bool names_limits = call.body.names_limits();
     for (store::Rounds rounds;; rounds.next()) {
-        store::StoredKey key = co_await store::find_key(store.servers, call.id);
+        store::StoredKey key = co_await store::find_key(store.links, call.id);
         const api::UnixTime now =
-            co_await store::redis_time(store.servers.accounts);
+            co_await store::redis_time(store.links.accounts);
         if (auto error = call.body.apply(key.record, now)) {
             throw invalid(std::move(*error));
         }
@@ -301,7 +296,7 @@ AdminTask update_key(const AdminCall& call, AdminStore& store)
             }
         };
         auto changed = co_await if_current(
-            store::update_key(store.servers, call.id, change));
+            store::update_key(store.links, call.id, change));
         if (changed) {
             key.record = std::move(*changed);
             key.unfinished = false;
@@ -317,21 +312,20 @@ AdminTask delete_key(const AdminCall& call, AdminStore& store)
     if (call.id == call.caller_key_id) {
         throw own_key();
     }
-    co_await store::remove_key(store.servers, call.id);
+    co_await store::remove_key(store.links, call.id);
     co_return no_content();
 }
 
 AdminTask rotate_key(const AdminCall& call, AdminStore& store,
                      const Attempt& attempt)
 {
-    const api::UnixTime now =
-        co_await store::redis_time(store.servers.accounts);
+    const api::UnixTime now = co_await store::redis_time(store.links.accounts);
     store::StoredKey next;
     std::string secret;
     auto made = co_await find_made_key(call, store, attempt);
     const bool replayed = made.has_value();
     if (made && !made->unfinished) {
-        const auto old = co_await store::find_optional(store.servers, call.id);
+        const auto old = co_await store::find_optional(store.links, call.id);
         if (!old) {
             co_return co_await created(store, *made, now, "",
                                        true);  // and deleted
@@ -347,11 +341,10 @@ AdminTask rotate_key(const AdminCall& call, AdminStore& store,
     next = co_await begin_rotation(call, store, attempt, next);
     const bool gives_way = co_await confirmed(is_overtaken(store, attempt));
     if (gives_way) {
-        co_await confirmed(
-            store::abandon_rotation(store.servers, call.id, next));
+        co_await confirmed(store::abandon_rotation(store.links, call.id, next));
         throw overtaken();
     }
-    co_await confirmed(store::finish_rotation(store.servers, call.id, next,
+    co_await confirmed(store::finish_rotation(store.links, call.id, next,
                                               call.body.grace_seconds));
     next.unfinished = false;
     co_return co_await created(store, next, now, secret, replayed);

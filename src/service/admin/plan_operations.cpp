@@ -33,7 +33,7 @@ AdminTask put_plan(const AdminCall& call, AdminStore& store)
              "The name of a plan must be 1 to 32 lower-case letters, digits, hyphens or underscores, and neither none nor all."});
     }
     const api::Limits limits = call.body.limits();
-    co_await store::set_plan(store.servers, call.id, limits);
+    co_await store::set_plan(store.links, call.id, limits);
     AdminResponse response;
     response.body = api::plan_json(call.id, limits,
                                    store::to_string(store::PlanSource::redis));
@@ -45,7 +45,7 @@ AdminTask delete_plan(const AdminCall& call, AdminStore& store)
     if (!api::is_plan_name(call.id)) {
         throw no_such_plan();
     }
-    co_await store::remove_plan(store.servers, call.id);
+    co_await store::remove_plan(store.links, call.id);
     co_return no_content();
 }
 

@@ -16,8 +16,7 @@ constexpr api::Day kMostDays = 4000;
 store::Task<api::UsagePeriod> period_of(const AdminCall& call,
                                         const AdminStore& store)
 {
-    const api::UnixTime now =
-        co_await store::redis_time(store.servers.accounts);
+    const api::UnixTime now = co_await store::redis_time(store.links.accounts);
     co_return api::usage_period(call.query, api::day_of(now));
 }
 
@@ -40,7 +39,7 @@ AdminTask get_account_usage(const AdminCall& call, AdminStore& store)
     const api::UsagePeriod period = co_await period_of(call, store);
     const store::KnownPlans plans = co_await known_plans(store);
     const api::AccountUsage usage =
-        co_await store::read_usage(store.servers, call.id, period);
+        co_await store::read_usage(store.links, call.id, period);
     AdminResponse response;
     response.body = api::usage_json(usage, plans.table(), period);
     co_return response;
@@ -51,7 +50,7 @@ AdminTask list_usage(const AdminCall& call, AdminStore& store)
     const api::UsagePeriod period = co_await period_of(call, store);
     const store::KnownPlans plans = co_await known_plans(store);
     const store::IndexPage page = co_await store::read_account_index(
-        store.servers, call.query.place, accounts_on_page(call, period));
+        store.links, call.query.place, accounts_on_page(call, period));
     const store::UsageListing listing =
         co_await read_usage(store, page, period);
     AdminResponse response = empty_list();

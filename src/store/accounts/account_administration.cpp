@@ -17,38 +17,38 @@ namespace {
 
 // An account that has lost its external id to another one must not show it. Nor
 // may it get back the one `before` if that is another account's by now.
-Task<> return_external_id(const KeyServers& servers, const std::string& id,
+Task<> return_external_id(const StoreLinks& links, const std::string& id,
                           const std::string& lost, const std::string& before)
 {
     Rounds rounds;
     for (bool written = false; !written; rounds.next()) {
-        auto account = co_await read_account(servers, id);
+        auto account = co_await read_account(links, id);
         if (!account || account->external_id != lost) {
             co_return;
         }
         account->external_id = before;
-        written = co_await write_account(servers, *account, account->epoch);
+        written = co_await write_account(links, *account, account->epoch);
     }
-    co_await announce(servers, id);
+    co_await announce(links, id);
     if (!before.empty()) {
-        const bool owned = co_await owns_external_id(servers, before, id);
+        const bool owned = co_await owns_external_id(links, before, id);
         if (!owned) {
-            co_await return_external_id(servers, id, before, "");
+            co_await return_external_id(links, id, before, "");
         }
     }
 }
 
 // Undoes take_external_id() for a change that is refused after all. If another
 // account has the former one by now, this one keeps the new one.
-Task<> give_back(const KeyServers& servers, const std::string& id,
+Task<> give_back(const StoreLinks& links, const std::string& id,
                  const std::string& taken, const std::string& former)
 {
     bool is_free = true;
     if (!former.empty()) {
-        is_free = co_await owns_external_id(servers, former, id);
+        is_free = co_await owns_external_id(links, former, id);
     }
     if (is_free) {
-        co_await return_external_id(servers, id, taken, former);
+        co_await return_external_id(links, id, taken, former);
     }
 }
 
@@ -56,42 +56,40 @@ Task<> give_back(const KeyServers& servers, const std::string& id,
 // refused, nothing has changed. False if another write was faster; then nothing
 // happens. The claim of the former one stays, so that it still finds the
 // account if the rest of the change is interrupted.
-Task<bool> take_external_id(const KeyServers& servers,
-                            api::AccountRecord account,
+Task<bool> take_external_id(const StoreLinks& links, api::AccountRecord account,
                             const std::string& external_id)
 {
     const std::string before = std::exchange(account.external_id, external_id);
-    co_await claim(servers, external_id, account.id);
-    const bool written =
-        co_await write_account(servers, account, account.epoch);
+    co_await claim(links, external_id, account.id);
+    const bool written = co_await write_account(links, account, account.epoch);
     if (!written) {
         co_return false;
     }
     const bool owned =
-        co_await owns_external_id(servers, external_id, account.id);
+        co_await owns_external_id(links, external_id, account.id);
     if (!owned) {
-        co_await return_external_id(servers, account.id, external_id, before);
+        co_await return_external_id(links, account.id, external_id, before);
         throw external_id_taken();
     }
-    co_await announce(servers, account.id);
+    co_await announce(links, account.id);
     co_return true;
 }
 
 // Also by the external id that an interrupted run of the same change has
 // replaced or removed. Only a change that replaces this one by what the account
 // has now may find it so: anybody else means another account.
-Task<api::AccountRecord> find_to_change(const KeyServers& servers,
+Task<api::AccountRecord> find_to_change(const StoreLinks& links,
                                         const AccountName& name,
                                         const AccountChange& change)
 {
     if (!name.id.empty()) {
-        co_return co_await find_account(servers, name);
+        co_return co_await find_account(links, name);
     }
-    const std::string id = co_await read_claim(servers, name.external_id);
+    const std::string id = co_await read_claim(links, name.external_id);
     if (id.empty()) {
         throw account_not_found();
     }
-    auto account = co_await read_account(servers, id);
+    auto account = co_await read_account(links, id);
     if (!account || account->deleted != 0) {
         throw account_not_found();
     }
@@ -113,62 +111,62 @@ Failed account_in_use(const std::string& id)
 }
 
 // Whether nothing refers to a deleted account any more.
-Task<bool> is_removed(const KeyServers& servers,
+Task<bool> is_removed(const StoreLinks& links,
                       const api::AccountRecord& account)
 {
     if (!account.external_id.empty()) {
         const std::string owner =
-            co_await read_claim(servers, account.external_id);
+            co_await read_claim(links, account.external_id);
         if (owner == account.id) {
             co_return false;
         }
     }
-    co_return co_await is_deleted_in_index(servers, account.id);
+    co_return co_await is_deleted_in_index(links, account.id);
 }
 
 }  // namespace
 
-Task<api::AccountRecord> create_account(KeyServers servers,
+Task<api::AccountRecord> create_account(StoreLinks links,
                                         api::AccountRecord account)
 {
     const std::string external_id = account.external_id;
     if (!external_id.empty()) {
-        co_await claim(servers, external_id, account.id);
+        co_await claim(links, external_id, account.id);
     }
-    const bool added = co_await add_account(servers, account);
+    const bool added = co_await add_account(links, account);
     if (added && !external_id.empty()) {
         const bool owned =
-            co_await owns_external_id(servers, external_id, account.id);
+            co_await owns_external_id(links, external_id, account.id);
         if (!owned) {
-            co_await remove_account(servers, account.id);
+            co_await remove_account(links, account.id);
             throw external_id_taken();
         }
     }
     const AccountName name{account.id, {}};
-    co_return co_await find_account(servers, name);
+    co_return co_await find_account(links, name);
 }
 
-Task<bool> restore_account(KeyServers servers, api::AccountRecord account)
+Task<bool> restore_account(StoreLinks links, api::AccountRecord account)
 {
-    auto there = co_await read_account(servers, account.id);
+    auto there = co_await read_account(links, account.id);
     const bool exists = there && there->deleted == 0;
     if (exists) {
         account = std::move(*there);
     }
-    co_await create_account(servers, account);
+    co_await create_account(links, account);
     co_return !exists;
 }
 
-Task<api::AccountRecord> find_account(KeyServers servers, AccountName name)
+Task<api::AccountRecord> find_account(StoreLinks links, AccountName name)
 {
     std::string id = name.id;
     if (id.empty()) {
-        id = co_await read_claim(servers, name.external_id);
+        id = co_await read_claim(links, name.external_id);
     }
     if (!api::is_id(id)) {
         throw account_not_found();
     }
-    auto account = co_await read_account(servers, id);
+    auto account = co_await read_account(links, id);
     if (!account || account->deleted != 0
         || (name.id.empty() && account->external_id != name.external_id)) {
         throw account_not_found();
@@ -176,19 +174,19 @@ Task<api::AccountRecord> find_account(KeyServers servers, AccountName name)
     co_return std::move(*account);
 }
 
-Task<KeyListing> list_keys_of_account(KeyServers servers, AccountName name)
+Task<KeyListing> list_keys_of_account(StoreLinks links, AccountName name)
 {
-    const auto account = co_await find_account(servers, name);
-    co_return co_await list_keys_of(servers, account.id);
+    const auto account = co_await find_account(links, name);
+    co_return co_await list_keys_of(links, account.id);
 }
 
-Task<api::AccountRecord> update_account(KeyServers servers, AccountName name,
+Task<api::AccountRecord> update_account(StoreLinks links, AccountName name,
                                         AccountChange change)
 {
     std::vector<std::string> former;  // external ids
     std::string taken;                // the new one
     for (Rounds rounds;; rounds.next()) {
-        const auto account = co_await find_to_change(servers, name, change);
+        const auto account = co_await find_to_change(links, name, change);
         if (name.id.empty()) {
             name.id = account.id;  // its external id may change meanwhile
             former.push_back(name.external_id);
@@ -203,7 +201,7 @@ Task<api::AccountRecord> update_account(KeyServers servers, AccountName name,
         if (refused) {
             // Another change made since may be the reason.
             if (!taken.empty()) {
-                co_await give_back(servers, account.id, taken, former.back());
+                co_await give_back(links, account.id, taken, former.back());
             }
             std::rethrow_exception(refused);
         }
@@ -216,7 +214,7 @@ Task<api::AccountRecord> update_account(KeyServers servers, AccountName name,
             if (changed.external_id != account.external_id) {
                 former.push_back(account.external_id);
                 const bool is_taken = co_await take_external_id(
-                    servers, account, changed.external_id);
+                    links, account, changed.external_id);
                 if (is_taken) {
                     taken = changed.external_id;
                 }
@@ -224,82 +222,82 @@ Task<api::AccountRecord> update_account(KeyServers servers, AccountName name,
             }
             // An interrupted change may have left it to another account.
             const bool owned = co_await owns_external_id(
-                servers, account.external_id, account.id);
+                links, account.external_id, account.id);
             if (!owned) {
-                co_await return_external_id(servers, account.id,
+                co_await return_external_id(links, account.id,
                                             account.external_id, "");
                 continue;
             }
         }
         const bool written =
-            co_await write_account(servers, changed, account.epoch);
+            co_await write_account(links, changed, account.epoch);
         if (!written) {
             continue;
         }
-        co_await announce(servers, account.id);
+        co_await announce(links, account.id);
         former.push_back(account.external_id);
         for (const std::string& each : former) {
             if (!each.empty() && each != changed.external_id) {
-                co_await release(servers, each, account.id);
+                co_await release(links, each, account.id);
             }
         }
         co_return changed;
     }
 }
 
-Task<> delete_account(KeyServers servers, AccountName name)
+Task<> delete_account(StoreLinks links, AccountName name)
 {
     std::string id = name.id;
     if (id.empty()) {
-        id = co_await read_claim(servers, name.external_id);
+        id = co_await read_claim(links, name.external_id);
     }
     if (api::is_id(id)) {
-        const auto there = co_await read_account(servers, id);
+        const auto there = co_await read_account(links, id);
         if (there && there->deleted != 0
             && (!name.id.empty() || there->external_id == name.external_id)) {
             // Its deletion may have been interrupted.
-            const bool complete = co_await is_removed(servers, *there);
-            co_await remove_account(servers, id);
+            const bool complete = co_await is_removed(links, *there);
+            co_await remove_account(links, id);
             if (!complete) {
                 co_return;
             }
         }
         if (!there) {
-            const bool used = co_await has_keys(servers, id);
+            const bool used = co_await has_keys(links, id);
             if (used) {
                 throw account_in_use(id);
             }
             const bool removed =
-                co_await remove_entry_without_record(servers, id);
+                co_await remove_entry_without_record(links, id);
             if (removed) {
                 co_return;
             }
         }
     }
-    const auto account = co_await find_account(servers, name);
-    const bool removed = co_await remove_account(servers, account.id);
+    const auto account = co_await find_account(links, name);
+    const bool removed = co_await remove_account(links, account.id);
     if (!removed) {
         throw account_in_use(account.id);
     }
 }
 
-Task<> reset_account(KeyServers servers, AccountName name)
+Task<> reset_account(StoreLinks links, AccountName name)
 {
-    const auto account = co_await find_account(servers, name);
-    co_await settle_usage(servers, account.id, true);
-    co_await announce(servers, account.id);
+    const auto account = co_await find_account(links, name);
+    co_await settle_usage(links, account.id, true);
+    co_await announce(links, account.id);
 }
 
-Task<bool> unban_account(KeyServers servers, std::string account)
+Task<bool> unban_account(StoreLinks links, std::string account)
 {
     redis::Command command(scripts().unban, 3);
-    command.key(servers.schema.account_state(account))
-        .key(servers.schema.strikes(account))
-        .key(servers.schema.bans(account));
+    command.key(links.schema.account_state(account))
+        .key(links.schema.strikes(account))
+        .key(links.schema.bans(account));
     const redis::Reply& reply =
-        co_await stage_change(servers.accounts, std::move(command));
+        co_await stage_change(links.accounts, std::move(command));
     const bool was_banned = reply.integer() == 1;
-    co_await announce(servers, account);
+    co_await announce(links, account);
     co_return was_banned;
 }
 

@@ -41,21 +41,20 @@ std::string entry_of(const api::AccountRecord& account)
 // Removes an entry, unless it has changed or there is a record: then false. An
 // account that is being created, as by a restore, has an entry before it has a
 // record, but that entry says nothing of a deletion.
-Task<bool> forget_account(const KeyServers& servers, const std::string& id,
+Task<bool> forget_account(const StoreLinks& links, const std::string& id,
                           const std::string& entry)
 {
-    const auto account = co_await read_account(servers, id);
+    const auto account = co_await read_account(links, id);
     if (account) {
         co_return false;
     }
     redis::Command command(scripts().forget_account, 1);
-    command.key(servers.schema.account_index()).own(id).own(entry);
-    const redis::Reply& reply =
-        co_await change(servers.keys, std::move(command));
+    command.key(links.schema.account_index()).own(id).own(entry);
+    const redis::Reply& reply = co_await change(links.main, std::move(command));
     co_return reply.integer() == 1;
 }
 
-Task<> forget_accounts(const KeyServers& servers,
+Task<> forget_accounts(const StoreLinks& links,
                        const std::map<std::string, std::string>& entries)
 {
     api::UnixTime now = 0;
@@ -65,35 +64,34 @@ Task<> forget_accounts(const KeyServers& servers,
             continue;
         }
         if (now == 0) {
-            now = co_await redis_time(servers.accounts);
+            now = co_await redis_time(links.accounts);
         }
         if (deleted < now - kForgottenAfter) {
-            co_await forget_account(servers, each.first, each.second);
+            co_await forget_account(links, each.first, each.second);
         }
     }
 }
 
 }  // namespace
 
-Task<> index_account(const KeyServers& servers,
-                     const api::AccountRecord& account)
+Task<> index_account(const StoreLinks& links, const api::AccountRecord& account)
 {
     redis::Command command("HSET");
-    command.key(servers.schema.account_index())
+    command.key(links.schema.account_index())
         .own(account.id)
         .own(entry_of(account));
-    co_await change(servers.keys, std::move(command));
+    co_await change(links.main, std::move(command));
 }
 
 namespace {
 
 // nullopt if there is none.
-Task<std::optional<std::string>> read_entry(const KeyServers& servers,
+Task<std::optional<std::string>> read_entry(const StoreLinks& links,
                                             const std::string& id)
 {
     redis::Command command("HGET");
-    command.key(servers.schema.account_index()).own(id);
-    const redis::Reply& reply = co_await ask(servers.keys, std::move(command));
+    command.key(links.schema.account_index()).own(id);
+    const redis::Reply& reply = co_await ask(links.main, std::move(command));
     std::optional<std::string> entry;
     if (!reply.is(redis::Type::nil)) {
         entry.emplace(reply.text());
@@ -103,31 +101,31 @@ Task<std::optional<std::string>> read_entry(const KeyServers& servers,
 
 }  // namespace
 
-Task<bool> is_deleted_in_index(const KeyServers& servers, const std::string& id)
+Task<bool> is_deleted_in_index(const StoreLinks& links, const std::string& id)
 {
-    const auto entry = co_await read_entry(servers, id);
+    const auto entry = co_await read_entry(links, id);
     co_return entry.has_value() && deleted_in_index(*entry) != 0;
 }
 
-Task<bool> lacks_record(const KeyServers& servers, const std::string& id)
+Task<bool> lacks_record(const StoreLinks& links, const std::string& id)
 {
-    const auto entry = co_await read_entry(servers, id);
+    const auto entry = co_await read_entry(links, id);
     if (!entry || deleted_in_index(*entry) != 0) {
         co_return false;
     }
     // A new account is listed first, so it may have its record by now.
-    const auto account = co_await read_account(servers, id);
+    const auto account = co_await read_account(links, id);
     co_return !account.has_value();
 }
 
-Task<bool> remove_entry_without_record(const KeyServers& servers,
+Task<bool> remove_entry_without_record(const StoreLinks& links,
                                        const std::string& id)
 {
-    const auto entry = co_await read_entry(servers, id);
+    const auto entry = co_await read_entry(links, id);
     if (!entry || deleted_in_index(*entry) != 0) {
         co_return false;
     }
-    co_return co_await forget_account(servers, id, *entry);
+    co_return co_await forget_account(links, id, *entry);
 }
 
 api::UnixTime created_in_index(const std::string& entry) noexcept
@@ -136,10 +134,10 @@ api::UnixTime created_in_index(const std::string& entry) noexcept
         .value_or(0);
 }
 
-Task<> forget_unused_account(const KeyServers& servers, const std::string& id)
+Task<> forget_unused_account(const StoreLinks& links, const std::string& id)
 {
-    const AccountCommands commands(servers.schema);
-    const redis::Reply& reply = co_await ask(servers.keys, commands.read(id));
+    const AccountCommands commands(links.schema);
+    const redis::Reply& reply = co_await ask(links.main, commands.read(id));
     const auto there = AccountCommands::parse(reply, id);
     const api::AccountRecord& account = there.record;
     if (there.result != RecordFound::found || account.deleted == 0
@@ -149,18 +147,18 @@ Task<> forget_unused_account(const KeyServers& servers, const std::string& id)
     redis::Command remove(scripts().delete_record, 1);
     remove.key(commands.name(id)).arg(account.epoch);
     const redis::Reply& removed =
-        co_await change(servers.keys, std::move(remove));
+        co_await change(links.main, std::move(remove));
     if (removed.integer() == 1) {
-        co_await forget_account(servers, id, entry_of(account));
+        co_await forget_account(links, id, entry_of(account));
     }
 }
 
 Task<>
-forget_expired_accounts(const KeyServers& servers,
+forget_expired_accounts(const StoreLinks& links,
                         const std::map<std::string, std::string>& entries)
 {
     try {
-        co_await forget_accounts(servers, entries);
+        co_await forget_accounts(links, entries);
     } catch (const Failed&) {
     }
 }

@@ -13,26 +13,26 @@ namespace petstore::store {
 
 namespace {
 
-Task<> list_account(const KeyServers& servers, const std::string& id,
+Task<> list_account(const StoreLinks& links, const std::string& id,
                     AccountListing& listing, ServersAway& away)
 {
-    const std::string key = servers.schema.account_record(id);
-    if (away.is_away(servers, key)) {
+    const std::string key = links.schema.account_record(id);
+    if (away.is_away(links, key)) {
         listing.unread.push_back(id);
         co_return;
     }
     try {
-        auto account = co_await read_account(servers, id);
+        auto account = co_await read_account(links, id);
         if (account) {
             listing.accounts.push_back(std::move(*account));
             co_return;
         }
-        const bool missing = co_await lacks_record(servers, id);
+        const bool missing = co_await lacks_record(links, id);
         if (missing) {
             listing.missing.push_back(id);
         }
     } catch (const Failed& failed) {
-        if (away.take(servers, key, failed)) {
+        if (away.take(links, key, failed)) {
             listing.unread.push_back(id);
         } else if (failed.failure.refusal == Refusal::damaged) {
             listing.damaged.push_back(id);
@@ -44,17 +44,17 @@ Task<> list_account(const KeyServers& servers, const std::string& id,
 
 }  // namespace
 
-Task<AccountListing> list_accounts(KeyServers servers)
+Task<AccountListing> list_accounts(StoreLinks links)
 {
     AccountListing listing;
     const auto entries =
-        co_await read_hash(servers.keys, servers.schema.account_index());
+        co_await read_hash(links.main, links.schema.account_index());
     ServersAway away;
     const auto list_one = [&](const auto& entry) {
-        return list_account(servers, entry.first, listing, away);
+        return list_account(links, entry.first, listing, away);
     };
     co_await ForEach(entries, KeyListing::kAtOnce, list_one);
-    co_await forget_expired_accounts(servers, entries);
+    co_await forget_expired_accounts(links, entries);
     auto& accounts = listing.accounts;
     std::erase_if(accounts, [](const api::AccountRecord& account) {
         return account.deleted != 0;
@@ -66,16 +66,16 @@ Task<AccountListing> list_accounts(KeyServers servers)
     co_return listing;
 }
 
-Task<AccountPage> list_some_accounts(const KeyServers& servers,
+Task<AccountPage> list_some_accounts(const StoreLinks& links,
                                      api::ScanPlace from, std::size_t most)
 {
-    auto index = co_await read_account_index(servers, std::move(from), most);
+    auto index = co_await read_account_index(links, std::move(from), most);
     AccountPage page;
     page.next = std::move(index.next);
     page.whole = index.whole;
     ServersAway away;
     const auto list_one = [&](const auto& entry) {
-        return list_account(servers, entry.first, page.listing, away);
+        return list_account(links, entry.first, page.listing, away);
     };
     co_await ForEach(index.entries, KeyListing::kAtOnce, list_one);
     co_return page;

@@ -35,17 +35,17 @@ Task<MarkedLimits> read_limits_marker(redis::Link& link, const Schema& schema)
     co_return parse_limits_marker(marker.text());
 }
 
-Task<std::string> epoch_before(const KeyServers& servers,
+Task<std::string> epoch_before(const StoreLinks& links,
                                const std::string& account)
 {
     constexpr std::size_t kSize = 8;
-    if (servers.are_one()) {
+    if (links.share_a_server()) {
         co_return "";
     }
     redis::Command command("GETRANGE");
-    command.key(servers.schema.account_state(account)).arg(0).arg(kSize - 1);
+    command.key(links.schema.account_state(account)).arg(0).arg(kSize - 1);
     const redis::Reply& reply =
-        co_await ask(servers.accounts, std::move(command));
+        co_await ask(links.accounts, std::move(command));
     // Without a state zeros, which no state begins with.
     std::string epoch(reply.text());
     epoch.resize(kSize);
@@ -55,26 +55,26 @@ Task<std::string> epoch_before(const KeyServers& servers,
 namespace {
 
 // `of_new_key`: see touch_account.lua.
-Task<> touch(const KeyServers& servers, const std::string& account,
+Task<> touch(const StoreLinks& links, const std::string& account,
              const WrittenEpoch& written, bool of_new_key)
 {
     const char* const new_key = of_new_key ? "1" : "";
     redis::Command command(scripts().touch_account, 1);
-    command.key(servers.schema.account_state(account))
+    command.key(links.schema.account_state(account))
         .own(written.epoch == 0 ? "" : std::to_string(written.epoch));
     redis::Command checked = command;
     command.arg("").own(written.before).arg(new_key);
     checked.arg("1").own(written.before).arg(new_key);
 
     auto epoch =
-        (co_await change(servers.accounts, std::move(command))).integer();
+        (co_await change(links.accounts, std::move(command))).integer();
     if (epoch < 0) {
         const MarkedLimits marked =
-            co_await read_limits_marker(servers.accounts, servers.schema);
+            co_await read_limits_marker(links.accounts, links.schema);
         epoch = 0;
         if (!marked.elsewhere()) {
-            epoch = (co_await change(servers.accounts, std::move(checked)))
-                        .integer();
+            epoch =
+                (co_await change(links.accounts, std::move(checked))).integer();
         }
     }
     if (epoch == 0) {
@@ -86,19 +86,19 @@ Task<> touch(const KeyServers& servers, const std::string& account,
 
 }  // namespace
 
-Task<> announce(const KeyServers& servers, const std::string& account,
+Task<> announce(const StoreLinks& links, const std::string& account,
                 const WrittenEpoch& written, bool of_new_key)
 {
     try {
-        co_await touch(servers, account, written, of_new_key);
+        co_await touch(links, account, written, of_new_key);
     } catch (...) {
         rethrow_not_in_effect();
     }
 }
 
-Task<> prepare_state(const KeyServers& servers, const std::string& account)
+Task<> prepare_state(const StoreLinks& links, const std::string& account)
 {
-    return touch(servers, account, no_epoch, true);
+    return touch(links, account, no_epoch, true);
 }
 
 Failed account_not_found()
@@ -107,11 +107,11 @@ Failed account_not_found()
                    "there is no such account");
 }
 
-Task<std::optional<api::AccountRecord>> read_account(const KeyServers& servers,
+Task<std::optional<api::AccountRecord>> read_account(const StoreLinks& links,
                                                      const std::string& id)
 {
     const redis::Reply& reply =
-        co_await ask(servers.keys, AccountCommands(servers.schema).read(id));
+        co_await ask(links.main, AccountCommands(links.schema).read(id));
     auto found = AccountCommands::parse(reply, id);
     if (found.result == RecordFound::invalid) {
         throw damaged("the record of account " + id + " is damaged");
@@ -122,13 +122,13 @@ Task<std::optional<api::AccountRecord>> read_account(const KeyServers& servers,
     co_return std::move(found.record);
 }
 
-Task<bool> write_account(const KeyServers& servers, api::AccountRecord& account,
+Task<bool> write_account(const StoreLinks& links, api::AccountRecord& account,
                          std::optional<std::int64_t> seen)
 {
-    redis::Command write = AccountCommands(servers.schema).write(account, seen);
+    redis::Command write = AccountCommands(links.schema).write(account, seen);
     // A new record is in effect at once, another with its epoch.
-    Call call = seen ? stage_change(servers.keys, std::move(write))
-                     : change(servers.keys, std::move(write));
+    Call call = seen ? stage_change(links.main, std::move(write))
+                     : change(links.main, std::move(write));
     const redis::Reply& reply = co_await call;
     if (reply.integer() <= 0) {
         co_return false;
@@ -137,15 +137,15 @@ Task<bool> write_account(const KeyServers& servers, api::AccountRecord& account,
     co_return true;
 }
 
-Task<bool> add_account(const KeyServers& servers, api::AccountRecord account)
+Task<bool> add_account(const StoreLinks& links, api::AccountRecord account)
 {
-    co_await index_account(servers, account);
+    co_await index_account(links, account);
     std::optional<std::int64_t> seen;
     Rounds rounds;
     for (bool written = false; !written; rounds.next()) {
-        written = co_await write_account(servers, account, seen);
+        written = co_await write_account(links, account, seen);
         if (!written) {
-            const auto there = co_await read_account(servers, account.id);
+            const auto there = co_await read_account(links, account.id);
             if (there && there->deleted == 0) {
                 co_return false;
             }
@@ -158,12 +158,12 @@ Task<bool> add_account(const KeyServers& servers, api::AccountRecord account)
     co_return true;
 }
 
-Task<> settle_usage(const KeyServers& servers, const std::string& account,
+Task<> settle_usage(const StoreLinks& links, const std::string& account,
                     bool reset)
 {
     redis::Command command(scripts().settle_usage, 1);
-    command.key(servers.schema.account_state(account)).arg(reset ? 1 : 0);
-    co_await stage_change(servers.accounts, std::move(command));
+    command.key(links.schema.account_state(account)).arg(reset ? 1 : 0);
+    co_await stage_change(links.accounts, std::move(command));
 }
 
 namespace {
@@ -184,84 +184,84 @@ bool has_other(const KeyListing& keys, const std::string& except)
 
 }  // namespace
 
-Task<bool> has_keys(const KeyServers& servers, const std::string& account,
+Task<bool> has_keys(const StoreLinks& links, const std::string& account,
                     const std::string& except)
 {
     bool found = false;
     const ReadPiece look = [&](api::ScanPlace from) -> Task<PieceEnd> {
-        KeyPage page = co_await list_some_keys(servers, account,
-                                               std::move(from), kKeysInPiece);
+        KeyPage page = co_await list_some_keys(links, account, std::move(from),
+                                               kKeysInPiece);
         found = has_other(page.listing, except);
         if (found) {
             co_return PieceEnd{std::nullopt, true};
         }
         co_return PieceEnd{std::move(page.next), page.whole};
     };
-    const std::string index = servers.schema.account_keys(account);
-    co_await read_in_pieces(servers.keys, index, look);
+    const std::string index = links.schema.account_keys(account);
+    co_await read_in_pieces(links.main, index, look);
     co_return found;
 }
 
 namespace {
 
 // Removes what refers to a deleted account, but for its usage.
-Task<> clear_references(const KeyServers& servers,
+Task<> clear_references(const StoreLinks& links,
                         const api::AccountRecord& account)
 {
     redis::Command command("DEL");
-    command.key(servers.schema.account_keys(account.id));
-    co_await change(servers.keys, std::move(command));
-    co_await index_account(servers, account);  // now with its deletion
+    command.key(links.schema.account_keys(account.id));
+    co_await change(links.main, std::move(command));
+    co_await index_account(links, account);  // now with its deletion
     // Last: until then, a deletion by the external id can be completed by it.
     if (!account.external_id.empty()) {
-        co_await release(servers, account.external_id, account.id);
+        co_await release(links, account.external_id, account.id);
     }
 }
 
 // Nothing is admitted for an account without keys, so its usage is complete. A
 // key that is added meanwhile changes the record first, see store_unfinished().
-Task<bool> remove_without_keys(const KeyServers& servers, const std::string& id,
+Task<bool> remove_without_keys(const StoreLinks& links, const std::string& id,
                                const std::string& except, bool if_implicit)
 {
     for (Rounds rounds;; rounds.next()) {
-        auto account = co_await read_account(servers, id);
+        auto account = co_await read_account(links, id);
         if (!account) {
             co_return true;
         }
         if (account->deleted == 0) {
             bool in_use = if_implicit && !account->implicit;
             if (!in_use) {
-                in_use = co_await has_keys(servers, id, except);
+                in_use = co_await has_keys(links, id, except);
             }
             if (in_use) {
                 co_return false;
             }
-            co_await settle_usage(servers, id, false);
-            account->deleted = co_await redis_time(servers.accounts);
+            co_await settle_usage(links, id, false);
+            account->deleted = co_await redis_time(links.accounts);
             const bool written =
-                co_await write_account(servers, *account, account->epoch);
+                co_await write_account(links, *account, account->epoch);
             if (!written) {
                 continue;
             }
         }
-        co_await announce(servers, id);
-        co_await clear_references(servers, *account);
+        co_await announce(links, id);
+        co_await clear_references(links, *account);
         co_return true;
     }
 }
 
 }  // namespace
 
-Task<bool> remove_account(const KeyServers& servers, const std::string& id)
+Task<bool> remove_account(const StoreLinks& links, const std::string& id)
 {
-    return remove_without_keys(servers, id, no_key, false);
+    return remove_without_keys(links, id, no_key, false);
 }
 
-Task<bool> remove_implicit_account(const KeyServers& servers,
+Task<bool> remove_implicit_account(const StoreLinks& links,
                                    const std::string& id,
                                    const std::string& except)
 {
-    return remove_without_keys(servers, id, except, true);
+    return remove_without_keys(links, id, except, true);
 }
 
 }  // namespace petstore::store

@@ -16,33 +16,31 @@ Failed external_id_taken()
 namespace {
 
 // Whether the account that a claim names has the external id.
-Task<bool> has_external_id(const KeyServers& servers,
-                           const std::string& account,
+Task<bool> has_external_id(const StoreLinks& links, const std::string& account,
                            const std::string& external_id)
 {
-    const auto record = co_await read_account(servers, account);
+    const auto record = co_await read_account(links, account);
     co_return record && record->deleted == 0
         && record->external_id == external_id;
 }
 
-Task<bool> replace_owner(const KeyServers& servers,
+Task<bool> replace_owner(const StoreLinks& links,
                          const std::string& external_id,
                          const std::string& from, const std::string& to)
 {
     redis::Command command(scripts().compare_and_set, 1);
-    command.key(servers.schema.external_id(external_id)).own(from).own(to);
-    const redis::Reply& reply =
-        co_await change(servers.keys, std::move(command));
+    command.key(links.schema.external_id(external_id)).own(from).own(to);
+    const redis::Reply& reply = co_await change(links.main, std::move(command));
     co_return reply.integer() == 1;
 }
 
 }  // namespace
 
-Task<std::string> read_claim(const KeyServers& servers,
+Task<std::string> read_claim(const StoreLinks& links,
                              const std::string& external_id)
 {
-    const std::string key = servers.schema.external_id(external_id);
-    const redis::Reply& reply = co_await ask(servers.keys, get_command(key));
+    const std::string key = links.schema.external_id(external_id);
+    const redis::Reply& reply = co_await ask(links.main, get_command(key));
     std::string account(reply.text());
     if (!account.empty() && !api::is_id(account)) {
         throw damaged_redis_key({key});
@@ -50,42 +48,41 @@ Task<std::string> read_claim(const KeyServers& servers,
     co_return account;
 }
 
-Task<> claim(const KeyServers& servers, const std::string& external_id,
+Task<> claim(const StoreLinks& links, const std::string& external_id,
              const std::string& account)
 {
     Rounds rounds;
     for (bool claimed = false; !claimed; rounds.next()) {
-        const std::string other = co_await read_claim(servers, external_id);
+        const std::string other = co_await read_claim(links, external_id);
         if (other == account) {
             co_return;
         }
         if (!other.empty()) {
             const bool taken =
-                co_await has_external_id(servers, other, external_id);
+                co_await has_external_id(links, other, external_id);
             if (taken) {
                 throw external_id_taken();
             }
         }
-        claimed = co_await replace_owner(servers, external_id, other, account);
+        claimed = co_await replace_owner(links, external_id, other, account);
         if (!claimed || other.empty()) {
             continue;
         }
         // The other account's record may have been written meanwhile.
-        const bool taken =
-            co_await has_external_id(servers, other, external_id);
+        const bool taken = co_await has_external_id(links, other, external_id);
         if (taken) {
-            co_await replace_owner(servers, external_id, account, other);
+            co_await replace_owner(links, external_id, account, other);
             throw external_id_taken();
         }
     }
 }
 
-Task<bool> owns_external_id(const KeyServers& servers,
+Task<bool> owns_external_id(const StoreLinks& links,
                             const std::string& external_id,
                             const std::string& account)
 {
     try {
-        co_await claim(servers, external_id, account);
+        co_await claim(links, external_id, account);
     } catch (const Failed& failed) {
         if (failed.failure.refusal != Refusal::external_id_taken) {
             throw;
@@ -95,10 +92,10 @@ Task<bool> owns_external_id(const KeyServers& servers,
     co_return true;
 }
 
-Task<> release(const KeyServers& servers, const std::string& external_id,
+Task<> release(const StoreLinks& links, const std::string& external_id,
                const std::string& account)
 {
-    co_await replace_owner(servers, external_id, account, "");
+    co_await replace_owner(links, external_id, account, "");
 }
 
 }  // namespace petstore::store

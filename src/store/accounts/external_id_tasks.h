@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "../key_servers.h"
+#include "../store_links.h"
 #include "../task.h"
 
 // External ids: one Redis key for each names the account that has it. It is
@@ -16,23 +16,23 @@ Failed external_id_taken();
 
 // The account that an external id names; empty for none. Only its record says
 // whether it has it.
-Task<std::string> read_claim(const KeyServers& servers,
+Task<std::string> read_claim(const StoreLinks& links,
                              const std::string& external_id);
 
 // Claims an external id for an account, before its record is written. Refuses
 // one that another account has (external_id_taken).
-Task<> claim(const KeyServers& servers, const std::string& external_id,
+Task<> claim(const StoreLinks& links, const std::string& external_id,
              const std::string& account);
 
 // After the record was written. Claims the external id again, because another
 // account may have taken over the claim before. False if that account's record
 // was written, too: this one must then lose the external id.
-Task<bool> owns_external_id(const KeyServers& servers,
+Task<bool> owns_external_id(const StoreLinks& links,
                             const std::string& external_id,
                             const std::string& account);
 
 // Frees an external id, if the account has the claim.
-Task<> release(const KeyServers& servers, const std::string& external_id,
+Task<> release(const StoreLinks& links, const std::string& external_id,
                const std::string& account);
 
 }  // namespace petstore::store

@@ -7,10 +7,10 @@
 
 namespace petstore::store {
 
-LimitsLink::LimitsLink(redis::Link& limit_redis, redis::Link& main,
-                       std::string marker, const Clock& clock, EventLog& log)
+LimitsLink::LimitsLink(const Links& redis, std::string marker,
+                       const Clock& clock, EventLog& log)
     : marker_(std::move(marker)), clock_(clock), log_(log),
-      limit_redis_(*this, limit_redis), main_(*this, main)
+      limit_redis_(*this, redis.accounts), main_(*this, redis.main)
 {}
 
 bool LimitsLink::Side::is_current() const noexcept
@@ -40,12 +40,12 @@ void LimitsLink::compare_first(const redis::Command& command,
                                redis::ReplyHandler& handler) noexcept
 {
     const bool again = foreign_ && limit_redis_.is_due();
-    const bool asks_limits =
-        (last_limits_count() ? limit_redis_.is_due() : !limit_redis_.asking)
-        && (again || !limit_redis_.is_current());
+    const bool asks_limits = (may_use_last_limits_id() ? limit_redis_.is_due()
+                                                       : !limit_redis_.asking)
+                             && (again || !limit_redis_.is_current());
     const bool asks_main = main_.is_due() && (again || !main_.is_current());
-    const bool holds =
-        (asks_limits && !last_limits_count()) || is_waiting() || !main_.asked;
+    const bool holds = (asks_limits && !may_use_last_limits_id())
+                       || is_waiting() || !main_.asked;
     if (holds) {
         try {
             held_.push_back({command.owned(), &handler});
@@ -78,7 +78,7 @@ void LimitsLink::pass_on(const redis::Command& command,
 
 // In a Cluster, the server with the marker is one of many: while it is away,
 // commands for the others must not wait for it.
-bool LimitsLink::last_limits_count() const noexcept
+bool LimitsLink::may_use_last_limits_id() const noexcept
 {
     return limit_redis_.ever_known && !foreign_
            && limit_redis_.link.is_cluster();
@@ -86,7 +86,7 @@ bool LimitsLink::last_limits_count() const noexcept
 
 bool LimitsLink::is_waiting() const noexcept
 {
-    return (limit_redis_.asking && !last_limits_count())
+    return (limit_redis_.asking && !may_use_last_limits_id())
            || (main_.asking && (foreign_ || !main_.asked));
 }
 
@@ -128,7 +128,7 @@ void LimitsLink::Side::on_reply(const redis::Reply& reply) noexcept
         id = reply.is_error()
                  ? redis::ServerId()
                  : redis::ServerId(parse_limits_marker(reply.text()).id);
-    } else if (this == &owner.limit_redis_ && !owner.last_limits_count()) {
+    } else if (this == &owner.limit_redis_ && !owner.may_use_last_limits_id()) {
         owner.release([&](const Held& held) { held.handler->on_reply(reply); });
         return;
     }
@@ -139,7 +139,7 @@ void LimitsLink::Side::on_no_reply(redis::NoReply) noexcept
 {
     asking = false;
     asked = true;
-    if (this == &owner.limit_redis_ && !owner.last_limits_count()) {
+    if (this == &owner.limit_redis_ && !owner.may_use_last_limits_id()) {
         owner.release([](const Held& held) {
             held.handler->on_no_reply(redis::NoReply::not_sent);
         });
@@ -151,7 +151,7 @@ void LimitsLink::Side::on_no_reply(redis::NoReply) noexcept
 // Once both sides have answered as far as needed.
 void LimitsLink::compare() noexcept
 {
-    if ((!limit_redis_.known && !last_limits_count()) || is_waiting()) {
+    if ((!limit_redis_.known && !may_use_last_limits_id()) || is_waiting()) {
         return;
     }
     const bool foreign = limit_redis_.id.contradicts(main_.id);

@@ -10,6 +10,7 @@
 #include "../../redis/server_id.h"
 #include "../clock.h"
 #include "../event_log.h"
+#include "../store_links.h"
 
 namespace petstore::store {
 
@@ -31,8 +32,8 @@ public:
     static constexpr Monotonic kInterval = 1000;
 
     // Borrows all but `marker`, the name <prefix>:limits-place.
-    LimitsLink(redis::Link& limit_redis, redis::Link& main, std::string marker,
-               const Clock& clock, EventLog& log);
+    LimitsLink(const Links& redis, std::string marker, const Clock& clock,
+               EventLog& log);
     LimitsLink(const LimitsLink&) = delete;
 
     void send(const redis::Command& command,
@@ -95,7 +96,7 @@ private:
                        redis::ReplyHandler& handler) noexcept;
     void pass_on(const redis::Command& command,
                  redis::ReplyHandler& handler) noexcept;
-    bool last_limits_count() const noexcept;
+    bool may_use_last_limits_id() const noexcept;
     bool is_waiting() const noexcept;
     void ask(Side& side) noexcept;
     void compare() noexcept;

@@ -12,9 +12,9 @@
 #include "../clock.h"
 #include "../damage.h"
 #include "../event_log.h"
-#include "../key_servers.h"
 #include "../operations.h"
 #include "../shared_read.h"
+#include "../store_links.h"
 #include "redis_clock.h"
 
 namespace petstore::store {
@@ -36,7 +36,7 @@ public:
     };
 
     // All borrowed.
-    OwnUsage(const KeyServers& servers, const RedisClock& redis_clock,
+    OwnUsage(const StoreLinks& links, const RedisClock& redis_clock,
              const Clock& clock, Logs logs);
     ~OwnUsage();
     OwnUsage(const OwnUsage&) = delete;
@@ -60,7 +60,7 @@ private:
     const Answer* find(const std::string& account, std::int64_t epoch) noexcept;
     void keep(const std::string& account, Answer answer);
 
-    const KeyServers servers_;
+    const StoreLinks links_;
     const RedisClock& redis_clock_;
     const Clock& clock_;
     const Logs logs_;

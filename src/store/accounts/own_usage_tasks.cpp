@@ -10,7 +10,7 @@ namespace {
 
 // `today` is a guess: the day by the clock of the account's server decides,
 // which the reply brings along.
-Task<SharedUsage> read_counted(const KeyServers& servers,
+Task<SharedUsage> read_counted(const StoreLinks& links,
                                const std::string& account, api::Day today,
                                EventLog& log)
 {
@@ -19,7 +19,7 @@ Task<SharedUsage> read_counted(const KeyServers& servers,
         const api::Day guess = today;
         *usage = {};
         usage->account.id = account;
-        co_await read_counts(servers, guess, guess, *usage);
+        co_await read_counts(links, guess, guess, *usage);
         today = api::day_of(usage->now / 1000);
         month_is_right =
             api::first_of_month(today) == api::first_of_month(guess);
@@ -27,21 +27,21 @@ Task<SharedUsage> read_counted(const KeyServers& servers,
     if (usage->epoch == 0) {
         // The account is new, or was moved to another Redis.
         const MarkedLimits marked =
-            co_await read_limits_marker(servers.accounts, servers.schema);
+            co_await read_limits_marker(links.accounts, links.schema);
         if (marked.elsewhere()) {
             log.report(Event::limits_elsewhere);
             throw Failed{not_counted()};
         }
     }
-    co_await find_last_use(servers, *usage);
+    co_await find_last_use(links, *usage);
     co_return SharedUsage(std::move(usage));
 }
 
-Task<SharedUsage> read_own(KeyServers servers, std::string account,
+Task<SharedUsage> read_own(StoreLinks links, std::string account,
                            api::Day today, OwnUsage::Logs logs)
 {
     try {
-        co_return co_await read_counted(servers, account, today, logs.events);
+        co_return co_await read_counted(links, account, today, logs.events);
     } catch (const Failed& failed) {
         if (failed.failure.refusal != Refusal::damaged) {
             throw;
@@ -77,9 +77,9 @@ private:
     const Monotonic sent_;
 };
 
-OwnUsage::OwnUsage(const KeyServers& servers, const RedisClock& redis_clock,
+OwnUsage::OwnUsage(const StoreLinks& links, const RedisClock& redis_clock,
                    const Clock& clock, Logs logs)
-    : servers_(servers), redis_clock_(redis_clock), clock_(clock), logs_(logs)
+    : links_(links), redis_clock_(redis_clock), clock_(clock), logs_(logs)
 {}
 
 OwnUsage::~OwnUsage() = default;
@@ -106,7 +106,7 @@ void OwnUsage::start(const std::string& account, Waiter<SharedUsage>& waiter)
     Read& read = reads_.start(account, &waiter, *this);
     try {
         run(running_,
-            read_own(servers_, account, api::day_of(redis_clock_.now()), logs_),
+            read_own(links_, account, api::day_of(redis_clock_.now()), logs_),
             read);
     } catch (...) {
         read.on_result(unavailable());

@@ -16,7 +16,7 @@ constexpr std::size_t kAtOnce = 256;
 
 // Reads usage.month alone, after read_counts() without the ledger of this
 // month, with which the month begins.
-Task<> find_month(const KeyServers& servers, api::Day from, api::Day to,
+Task<> find_month(const StoreLinks& links, api::Day from, api::Day to,
                   api::AccountUsage& usage)
 {
     const api::Day today = api::day_of(usage.now / 1000);
@@ -28,37 +28,37 @@ Task<> find_month(const KeyServers& servers, api::Day from, api::Day to,
     }
     api::AccountUsage this_month;
     this_month.account.id = usage.account.id;
-    co_await read_counts(servers, today, today, this_month);
+    co_await read_counts(links, today, today, this_month);
     usage.month = this_month.month;
 }
 
 // nullopt if there is no such account.
 Task<std::optional<api::AccountUsage>>
-find_usage(const KeyServers& servers, std::string id, api::UsagePeriod period)
+find_usage(const StoreLinks& links, std::string id, api::UsagePeriod period)
 {
-    auto account = co_await read_account(servers, id);
+    auto account = co_await read_account(links, id);
     if (!account) {
         co_return std::nullopt;
     }
     api::AccountUsage usage;
     usage.account = std::move(*account);
-    co_await read_counts(servers, period.from, period.to, usage);
-    co_await find_month(servers, period.from, period.to, usage);
-    co_await find_last_use(servers, usage);
+    co_await read_counts(links, period.from, period.to, usage);
+    co_await find_month(links, period.from, period.to, usage);
+    co_await find_last_use(links, usage);
     co_return usage;
 }
 
 // Damage concerns its account alone.
-Task<> read_into(const KeyServers& servers, const std::string& id,
+Task<> read_into(const StoreLinks& links, const std::string& id,
                  const api::UsagePeriod& period,
                  std::optional<api::AccountUsage>& usage, UsageListing& listing)
 {
     try {
-        usage = co_await find_usage(servers, id, period);
+        usage = co_await find_usage(links, id, period);
         if (usage) {
             co_return;
         }
-        const bool missing = co_await lacks_record(servers, id);
+        const bool missing = co_await lacks_record(links, id);
         if (missing) {
             listing.damaged.emplace_back(
                 "account " + id
@@ -75,17 +75,17 @@ Task<> read_into(const KeyServers& servers, const std::string& id,
 
 }  // namespace
 
-Task<api::AccountUsage> read_usage(KeyServers servers, std::string account,
+Task<api::AccountUsage> read_usage(StoreLinks links, std::string account,
                                    api::UsagePeriod period)
 {
-    auto usage = co_await find_usage(servers, account, period);
+    auto usage = co_await find_usage(links, account, period);
     if (!usage) {
         throw account_not_found();
     }
     co_return std::move(*usage);
 }
 
-Task<UsageListing> list_usage(KeyServers servers,
+Task<UsageListing> list_usage(StoreLinks links,
                               std::vector<std::string> accounts,
                               api::UsagePeriod period)
 {
@@ -95,7 +95,7 @@ Task<UsageListing> list_usage(KeyServers servers,
     std::vector<std::optional<api::AccountUsage>> found(accounts.size());
     const auto read_one = [&](const std::string& id) {
         const auto place = static_cast<std::size_t>(&id - accounts.data());
-        return read_into(servers, id, period, found[place], listing);
+        return read_into(links, id, period, found[place], listing);
     };
     co_await ForEach(accounts, kAtOnce, read_one);
     for (auto& usage : found) {
@@ -106,11 +106,11 @@ Task<UsageListing> list_usage(KeyServers servers,
     co_return listing;
 }
 
-Task<std::vector<std::string>> list_account_ids(KeyServers servers)
+Task<std::vector<std::string>> list_account_ids(StoreLinks links)
 {
     const auto entries =
-        co_await read_hash(servers.keys, servers.schema.account_index());
-    co_await forget_expired_accounts(servers, entries);
+        co_await read_hash(links.main, links.schema.account_index());
+    co_await forget_expired_accounts(links, entries);
     std::vector<std::pair<api::UnixTime, std::string>> created;
     created.reserve(entries.size());
     for (const auto& [id, entry] : entries) {
@@ -127,27 +127,27 @@ Task<std::vector<std::string>> list_account_ids(KeyServers servers)
     co_return ids;
 }
 
-Task<IndexPage> read_account_index(KeyServers servers, api::ScanPlace from,
+Task<IndexPage> read_account_index(StoreLinks links, api::ScanPlace from,
                                    std::size_t most)
 {
-    return read_index_page(servers.keys, servers.schema.account_index(),
+    return read_index_page(links.main, links.schema.account_index(),
                            IndexKind::hash, std::move(from), most);
 }
 
-Task<> read_counts(const KeyServers& servers, api::Day from, api::Day to,
+Task<> read_counts(const StoreLinks& links, api::Day from, api::Day to,
                    api::AccountUsage& usage)
 {
-    const UsageCommands commands(servers.schema);
+    const UsageCommands commands(links.schema);
     const std::string& account = usage.account.id;
     const redis::Reply& reply =
-        co_await ask(servers.accounts, commands.read(account, from, to));
+        co_await ask(links.accounts, commands.read(account, from, to));
     const std::string wrong = commands.parse(reply, account, from, to, usage);
     if (!wrong.empty()) {
         throw damaged_redis_key({wrong});
     }
 }
 
-Task<> find_last_use(const KeyServers& servers, api::AccountUsage& usage)
+Task<> find_last_use(const StoreLinks& links, api::AccountUsage& usage)
 {
     if (usage.last_used) {
         co_return;
@@ -156,7 +156,7 @@ Task<> find_last_use(const KeyServers& servers, api::AccountUsage& usage)
     const api::UsagePeriod kept = api::UsagePeriod{0, today}.kept_at(today);
     api::AccountUsage all;
     all.account.id = usage.account.id;
-    co_await read_counts(servers, kept.from, kept.to, all);
+    co_await read_counts(links, kept.from, kept.to, all);
     const auto last =
         std::find_if(all.days.rbegin(), all.days.rend(),
                      [](const auto& day) { return day.admitted > 0; });

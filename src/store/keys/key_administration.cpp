@@ -10,22 +10,22 @@ namespace petstore::store {
 
 namespace {
 
-Task<StoredKey> finish_key(KeyServers servers, StoredKey key, Secret secret,
+Task<StoredKey> finish_key(StoreLinks links, StoredKey key, Secret secret,
                            const char* if_overtaken)
 {
     std::optional<WrittenEpoch> finished(std::in_place);
     if (key.unfinished) {
-        finished = co_await finish(servers, key);
+        finished = co_await finish(links, key);
     }
     if (!finished) {
-        const auto there = co_await find_optional(servers, key.digest);
+        const auto there = co_await find_optional(links, key.digest);
         if (!there) {
             throw refused(Refusal::overtaken, api::ErrorCode::not_found,
                           "another command has deleted the new key");
         }
         throw overtaken(if_overtaken);
     }
-    co_await announce(servers, key.record.account, *finished,
+    co_await announce(links, key.record.account, *finished,
                       secret == Secret::made);
     co_return key;
 }
@@ -33,24 +33,24 @@ Task<StoredKey> finish_key(KeyServers servers, StoredKey key, Secret secret,
 constexpr char kOthersAdd[] = "another command is adding this key";
 
 // What the indexes may lack of a key whose record exists.
-Task<> restore_entries(KeyServers servers, StoredKey key, bool is_indexed)
+Task<> restore_entries(StoreLinks links, StoredKey key, bool is_indexed)
 {
     if (!is_indexed) {
-        co_await index_key(servers, key);
+        co_await index_key(links, key);
     }
-    co_await add_to_account(servers, key);
+    co_await add_to_account(links, key);
 }
 
 }  // namespace
 
-Task<std::optional<StoredKey>> find_optional(KeyServers servers, std::string id)
+Task<std::optional<StoredKey>> find_optional(StoreLinks links, std::string id)
 {
-    const auto digest = co_await read_index(servers, id);
+    const auto digest = co_await read_index(links, id);
     if (!digest) {
         co_return std::nullopt;
     }
     StoredKey key(*digest);
-    const RecordFound found = co_await read_record(servers, key);
+    const RecordFound found = co_await read_record(links, key);
     if (found == RecordFound::invalid) {
         throw damaged("the record of key " + id + " is damaged");
     }
@@ -61,11 +61,11 @@ Task<std::optional<StoredKey>> find_optional(KeyServers servers, std::string id)
     co_return key;
 }
 
-Task<std::optional<StoredKey>> find_optional(KeyServers servers,
+Task<std::optional<StoredKey>> find_optional(StoreLinks links,
                                              api::Digest digest)
 {
     StoredKey key(digest);
-    const RecordFound found = co_await read_record(servers, key);
+    const RecordFound found = co_await read_record(links, key);
     if (found == RecordFound::invalid) {
         throw damaged("the record of this key is damaged");
     }
@@ -75,92 +75,92 @@ Task<std::optional<StoredKey>> find_optional(KeyServers servers,
     co_return key;
 }
 
-Task<StoredKey> find_key(KeyServers servers, std::string id)
+Task<StoredKey> find_key(StoreLinks links, std::string id)
 {
-    auto key = co_await find_optional(servers, id);
+    auto key = co_await find_optional(links, id);
     if (!key) {
         throw unknown_key();
     }
     co_return std::move(*key);
 }
 
-Task<StoredKey> store_key(KeyServers servers, StoredKey key,
+Task<StoredKey> store_key(StoreLinks links, StoredKey key,
                           std::optional<AccountName> owner)
 {
     auto of = KeyOwner::new_account;
     if (owner) {
-        const auto account = co_await find_account(servers, *owner);
+        const auto account = co_await find_account(links, *owner);
         key.record.account = account.id;
         of = KeyOwner::existing;
     }
     const bool again = key.unfinished;
-    co_await store_unfinished(servers, key, of, again);
+    co_await store_unfinished(links, key, of, again);
     co_return key;
 }
 
-Task<StoredKey> enable_key(KeyServers servers, StoredKey key, Secret secret)
+Task<StoredKey> enable_key(StoreLinks links, StoredKey key, Secret secret)
 {
-    return finish_key(servers, std::move(key), secret,
+    return finish_key(links, std::move(key), secret,
                       "another command has changed the new key");
 }
 
-Task<StoredKey> add_key(KeyServers servers, StoredKey key,
+Task<StoredKey> add_key(StoreLinks links, StoredKey key,
                         std::optional<AccountName> owner)
 {
-    const StoredKey stored = co_await store_key(servers, key, owner);
-    co_return co_await finish_key(servers, stored, Secret::given, kOthersAdd);
+    const StoredKey stored = co_await store_key(links, key, owner);
+    co_return co_await finish_key(links, stored, Secret::given, kOthersAdd);
 }
 
-Task<> discard_key(KeyServers servers, StoredKey key)
+Task<> discard_key(StoreLinks links, StoredKey key)
 {
     // What another command has removed may have worked before.
-    const bool never_worked = co_await discard_unfinished(servers, key);
+    const bool never_worked = co_await discard_unfinished(links, key);
     if (never_worked) {
-        co_await forget_unused_account(servers, key.record.account);
+        co_await forget_unused_account(links, key.record.account);
     }
 }
 
-Task<bool> restore_key(KeyServers servers, StoredKey key,
+Task<bool> restore_key(StoreLinks links, StoredKey key,
                        api::AccountRecord account)
 {
     const api::KeyRecord wanted = key.record;
     // First: the key may be refused, and the account have no other one, or only
     // those that Redis still has.
-    const bool account_restored = co_await restore_account(servers, account);
+    const bool account_restored = co_await restore_account(links, account);
     if (account_restored) {
-        co_await announce(servers, account.id);
+        co_await announce(links, account.id);
     }
-    const auto other = co_await read_index(servers, wanted.id);
+    const auto other = co_await read_index(links, wanted.id);
     if (other && *other != key.digest) {
         throw key_exists("another key has the id " + wanted.id);
     }
-    const auto there = co_await find_optional(servers, key.digest);
+    const auto there = co_await find_optional(links, key.digest);
     if (there && there->record.id != wanted.id) {
         throw key_exists("this key exists already, its id is "
                          + there->record.id);
     }
     if (there && !there->unfinished) {
-        co_await restore_entries(servers, *there, other.has_value());
+        co_await restore_entries(links, *there, other.has_value());
         co_return false;
     }
-    co_await store_unfinished(servers, key, KeyOwner::unchanged, false);
-    co_await finish_key(servers, key, Secret::given, kOthersAdd);
+    co_await store_unfinished(links, key, KeyOwner::unchanged, false);
+    co_await finish_key(links, key, Secret::given, kOthersAdd);
     co_return true;
 }
 
-Task<api::KeyRecord> update_key(KeyServers servers, std::string id,
+Task<api::KeyRecord> update_key(StoreLinks links, std::string id,
                                 KeyChange change)
 {
     for (Rounds rounds;; rounds.next()) {
-        StoredKey key = co_await find_key(servers, id);
+        StoredKey key = co_await find_key(links, id);
         change(key.record);
         if (key.unfinished) {
             // Its creation was interrupted. The operator manages it from now
             // on, so it must not work without being listed.
-            co_await add_to_account(servers, key);
+            co_await add_to_account(links, key);
             key.unfinished = false;
         }
-        const bool written = co_await write_and_announce(servers, key);
+        const bool written = co_await write_and_announce(links, key);
         if (written) {
             co_return std::move(key.record);
         }
@@ -169,14 +169,14 @@ Task<api::KeyRecord> update_key(KeyServers servers, std::string id,
 
 // Completes a removal even where it finds nothing to do, so after any lost
 // reply it may not be in effect.
-Task<> remove_key(KeyServers servers, std::string id)
+Task<> remove_key(StoreLinks links, std::string id)
 {
-    const auto digest = co_await read_index(servers, id);
+    const auto digest = co_await read_index(links, id);
     if (!digest) {
         throw unknown_key();
     }
     try {
-        co_await discard(servers, id, *digest);
+        co_await discard(links, id, *digest);
     } catch (Failed& failed) {
         failed.failure.not_in_effect |= failed.no_reply;
         throw;

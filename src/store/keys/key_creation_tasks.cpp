@@ -26,17 +26,17 @@ api::AccountRecord take_account(api::KeyRecord& key)
 // Completes what must be true before the key may work: its account exists.
 // The write makes a deletion of the account look for keys again, which then
 // finds this one.
-Task<> join_account(const KeyServers& servers, const std::string& id,
+Task<> join_account(const StoreLinks& links, const std::string& id,
                     bool stays_implicit)
 {
     Rounds rounds;
     for (bool written = false; !written; rounds.next()) {
-        auto account = co_await read_account(servers, id);
+        auto account = co_await read_account(links, id);
         if (!account || account->deleted != 0) {
             throw account_not_found();
         }
         account->implicit &= stays_implicit;
-        written = co_await write_account(servers, *account, account->epoch);
+        written = co_await write_account(links, *account, account->epoch);
     }
 }
 
@@ -53,28 +53,27 @@ bool is_same(const api::KeyRecord& a, const api::KeyRecord& b)
 }
 
 // Another attempt with the same secret has left entries of another id.
-Task<> remove_entries(const KeyServers& servers, const api::KeyRecord& left,
+Task<> remove_entries(const StoreLinks& links, const api::KeyRecord& left,
                       const api::KeyRecord& replaced_by)
 {
-    co_await change_entry(servers, "HDEL", servers.schema.key_index(), left.id,
-                          "");
+    co_await change_entry(links, "HDEL", links.schema.key_index(), left.id, "");
     if (left.account != replaced_by.account) {
-        co_await leave_account(servers, left.account, left.id);
+        co_await leave_account(links, left.account, left.id);
     } else {
-        co_await change_entry(servers, "SREM",
-                              servers.schema.account_keys(left.account),
-                              left.id, "");
+        co_await change_entry(links, "SREM",
+                              links.schema.account_keys(left.account), left.id,
+                              "");
     }
 }
 
 // Writes the record of a new key. False if another attempt of the same request
 // has finished the key, which `key` then is.
-Task<bool> write_unfinished(const KeyServers& servers, StoredKey& key,
+Task<bool> write_unfinished(const StoreLinks& links, StoredKey& key,
                             KeyOwner owner, bool again)
 {
     for (Rounds rounds;; rounds.next()) {
         StoredKey there(key.digest);
-        const RecordFound found = co_await read_record(servers, there);
+        const RecordFound found = co_await read_record(links, there);
         if (found == RecordFound::invalid) {
             throw damaged("this key exists already, and its record is damaged");
         }
@@ -102,26 +101,26 @@ Task<bool> write_unfinished(const KeyServers& servers, StoredKey& key,
             }
             seen = there.record.epoch;
         }
-        co_await prepare_state(servers, key.record.account);
+        co_await prepare_state(links, key.record.account);
         if (owner == KeyOwner::new_account) {
-            co_await add_account(servers, take_account(key.record));
+            co_await add_account(links, take_account(key.record));
         }
         key.unfinished = true;
-        const bool written = co_await write(servers, key, seen);
+        const bool written = co_await write(links, key, seen);
         if (written) {
             if (seen && !is_own) {
-                co_await remove_entries(servers, there.record, key.record);
+                co_await remove_entries(links, there.record, key.record);
             }
             co_return true;
         }
-        const RecordFound now = co_await read_record(servers, there);
+        const RecordFound now = co_await read_record(links, there);
         if (now != RecordFound::found) {
             throw overtaken("the new key was removed meanwhile");
         }
         if (there.record.id != key.record.id) {
             const bool is_mine = key.record.account != there.record.account;
             if (owner == KeyOwner::new_account && is_mine) {
-                co_await remove_implicit_account(servers, key.record.account);
+                co_await remove_implicit_account(links, key.record.account);
             }
             throw key_exists("another command is adding this key");
         }
@@ -130,28 +129,28 @@ Task<bool> write_unfinished(const KeyServers& servers, StoredKey& key,
 
 }  // namespace
 
-Task<> index_key(const KeyServers& servers, const StoredKey& key)
+Task<> index_key(const StoreLinks& links, const StoredKey& key)
 {
-    co_await change_entry(servers, "HSET", servers.schema.key_index(),
+    co_await change_entry(links, "HSET", links.schema.key_index(),
                           key.record.id,
                           api::to_hex(api::bytes_of(key.digest)));
 }
 
-Task<> store_unfinished(const KeyServers& servers, StoredKey& key,
-                        KeyOwner owner, bool again)
+Task<> store_unfinished(const StoreLinks& links, StoredKey& key, KeyOwner owner,
+                        bool again)
 {
     // Before the indexes: if interrupted, the record expires after a day.
-    const bool written = co_await write_unfinished(servers, key, owner, again);
+    const bool written = co_await write_unfinished(links, key, owner, again);
     if (!written) {
         co_return;
     }
     const std::string account = key.record.account;
-    co_await index_key(servers, key);
-    co_await change_entry(servers, "SADD", servers.schema.account_keys(account),
+    co_await index_key(links, key);
+    co_await change_entry(links, "SADD", links.schema.account_keys(account),
                           key.record.id, "");
     std::optional<Failed> gone;
     try {
-        co_await join_account(servers, account, owner != KeyOwner::existing);
+        co_await join_account(links, account, owner != KeyOwner::existing);
     } catch (Failed& failed) {
         if (failed.failure.refusal != Refusal::account_not_found) {
             throw;
@@ -159,39 +158,38 @@ Task<> store_unfinished(const KeyServers& servers, StoredKey& key,
         gone = std::move(failed);
     }
     if (gone) {
-        co_await discard(servers, key.record.id, key.digest);
+        co_await discard(links, key.record.id, key.digest);
         throw std::move(*gone);
     }
 }
 
-Task<> add_to_account(const KeyServers& servers, const StoredKey& key)
+Task<> add_to_account(const StoreLinks& links, const StoredKey& key)
 {
     // A deleted account gets no entry.
     const AccountName name{key.record.account, {}};
-    co_await find_account(servers, name);
+    co_await find_account(links, name);
     redis::Command command("SADD");
-    command.key(servers.schema.account_keys(name.id)).own(key.record.id);
-    const redis::Reply& reply =
-        co_await change(servers.keys, std::move(command));
+    command.key(links.schema.account_keys(name.id)).own(key.record.id);
+    const redis::Reply& reply = co_await change(links.main, std::move(command));
     const bool is_new = reply.integer() == 1;
     if (is_new || key.unfinished) {
-        co_await join_account(servers, name.id, true);
+        co_await join_account(links, name.id, true);
     }
 }
 
-Task<std::optional<WrittenEpoch>> finish(const KeyServers& servers,
+Task<std::optional<WrittenEpoch>> finish(const StoreLinks& links,
                                          StoredKey& key)
 {
     key.unfinished = false;
     for (Rounds rounds;; rounds.next()) {
-        std::string before = co_await epoch_before(servers, key.record.account);
-        const bool written = co_await write(servers, key, key.record.epoch);
+        std::string before = co_await epoch_before(links, key.record.account);
+        const bool written = co_await write(links, key, key.record.epoch);
         if (written) {
             WrittenEpoch epoch{key.record.epoch, std::move(before)};
             co_return epoch;
         }
         StoredKey there(key.digest);
-        const RecordFound found = co_await read_record(servers, there);
+        const RecordFound found = co_await read_record(links, there);
         if (found != RecordFound::found || !is_same(there.record, key.record)) {
             co_return std::nullopt;
         }

@@ -13,10 +13,10 @@ namespace {
 
 using IndexEntries = std::map<std::string, api::Digest>;
 
-Task<IndexEntries> read_entries(const KeyServers& servers, KeyListing& listing)
+Task<IndexEntries> read_entries(const StoreLinks& links, KeyListing& listing)
 {
     const auto entries =
-        co_await read_hash(servers.keys, servers.schema.key_index());
+        co_await read_hash(links.main, links.schema.key_index());
     IndexEntries index;
     for (const auto& [id, hex] : entries) {
         if (const auto digest = api::digest_of_hex(hex)) {
@@ -29,20 +29,20 @@ Task<IndexEntries> read_entries(const KeyServers& servers, KeyListing& listing)
 }
 
 // Adds one record.
-Task<> list_key(const KeyServers& servers, const std::string& id,
+Task<> list_key(const StoreLinks& links, const std::string& id,
                 api::Digest digest, KeyListing& listing, ServersAway& away)
 {
-    const std::string record = servers.schema.key_record(digest);
-    if (away.is_away(servers, record)) {
+    const std::string record = links.schema.key_record(digest);
+    if (away.is_away(links, record)) {
         listing.unread.push_back(id);
         co_return;
     }
     StoredKey key(digest);
     auto found = RecordFound::invalid;
     try {
-        found = co_await read_record(servers, key);
+        found = co_await read_record(links, key);
     } catch (const Failed& failed) {
-        if (away.take(servers, record, failed)) {
+        if (away.take(links, record, failed)) {
             listing.unread.push_back(id);
             co_return;
         }
@@ -60,12 +60,12 @@ Task<> list_key(const KeyServers& servers, const std::string& id,
 }
 
 // Finds the entry of a key in the index, and adds its record.
-Task<> list_indexed_key(const KeyServers& servers, const std::string& id,
+Task<> list_indexed_key(const StoreLinks& links, const std::string& id,
                         KeyListing& listing, ServersAway& away)
 {
     std::optional<api::Digest> digest;
     try {
-        digest = co_await read_index(servers, id);
+        digest = co_await read_index(links, id);
     } catch (const Failed& failed) {
         if (failed.failure.refusal != Refusal::damaged) {
             throw;
@@ -74,7 +74,7 @@ Task<> list_indexed_key(const KeyServers& servers, const std::string& id,
         co_return;
     }
     if (digest) {
-        co_await list_key(servers, id, *digest, listing, away);
+        co_await list_key(links, id, *digest, listing, away);
     }
 }
 
@@ -97,50 +97,49 @@ void sort_by_age(std::vector<StoredKey>& keys)
 
 }  // namespace
 
-bool ServersAway::is_away(const KeyServers& servers,
-                          const std::string& key) const
+bool ServersAway::is_away(const StoreLinks& links, const std::string& key) const
 {
-    return away_.count(servers.keys.group_of(key)) != 0;
+    return away_.count(links.main.group_of(key)) != 0;
 }
 
-bool ServersAway::take(const KeyServers& servers, const std::string& key,
+bool ServersAway::take(const StoreLinks& links, const std::string& key,
                        const Failed& failed)
 {
-    if (!failed.no_reply || !servers.keys.is_cluster()) {
+    if (!failed.no_reply || !links.main.is_cluster()) {
         return false;
     }
-    away_.insert(servers.keys.group_of(key));
+    away_.insert(links.main.group_of(key));
     return true;
 }
 
-Task<KeyListing> list_keys(KeyServers servers)
+Task<KeyListing> list_keys(StoreLinks links)
 {
     KeyListing listing;
-    const auto index = co_await read_entries(servers, listing);
+    const auto index = co_await read_entries(links, listing);
     listing.keys.reserve(index.size());
     ServersAway away;
     const auto list_one = [&](const auto& entry) {
-        return list_key(servers, entry.first, entry.second, listing, away);
+        return list_key(links, entry.first, entry.second, listing, away);
     };
     co_await ForEach(index, KeyListing::kAtOnce, list_one);
     // Most of them were deleted since the index was read.
     const auto missing = std::exchange(listing.missing, {});
     const auto list_again = [&](const std::string& id) {
-        return list_indexed_key(servers, id, listing, away);
+        return list_indexed_key(links, id, listing, away);
     };
     co_await ForEach(missing, KeyListing::kAtOnce, list_again);
     sort_by_age(listing.keys);
     co_return listing;
 }
 
-Task<KeyListing> list_keys_of(KeyServers servers, std::string account)
+Task<KeyListing> list_keys_of(StoreLinks links, std::string account)
 {
     KeyListing listing;
     const auto ids =
-        co_await read_set(servers.keys, servers.schema.account_keys(account));
+        co_await read_set(links.main, links.schema.account_keys(account));
     ServersAway away;
     const auto list_one = [&](const std::string& id) {
-        return list_indexed_key(servers, id, listing, away);
+        return list_indexed_key(links, id, listing, away);
     };
     co_await ForEach(ids, KeyListing::kAtOnce, list_one);
     remove_others(listing.keys, account);
@@ -148,14 +147,14 @@ Task<KeyListing> list_keys_of(KeyServers servers, std::string account)
     co_return listing;
 }
 
-Task<KeyPage> list_some_keys(KeyServers servers, std::string account,
+Task<KeyPage> list_some_keys(StoreLinks links, std::string account,
                              api::ScanPlace from, std::size_t most)
 {
     const bool all = account.empty();
     std::string name =
-        all ? servers.schema.key_index() : servers.schema.account_keys(account);
+        all ? links.schema.key_index() : links.schema.account_keys(account);
     const IndexKind kind = all ? IndexKind::hash : IndexKind::set;
-    auto index = co_await read_index_page(servers.keys, std::move(name), kind,
+    auto index = co_await read_index_page(links.main, std::move(name), kind,
                                           std::move(from), most);
     KeyPage page;
     page.next = std::move(index.next);
@@ -164,8 +163,8 @@ Task<KeyPage> list_some_keys(KeyServers servers, std::string account,
     ServersAway away;
     const auto list_one = [&](const auto& entry) {
         const auto digest = api::digest_of_hex(entry.second);
-        return digest ? list_key(servers, entry.first, *digest, listing, away)
-                      : list_indexed_key(servers, entry.first, listing, away);
+        return digest ? list_key(links, entry.first, *digest, listing, away)
+                      : list_indexed_key(links, entry.first, listing, away);
     };
     co_await ForEach(index.entries, KeyListing::kAtOnce, list_one);
     if (!all) {

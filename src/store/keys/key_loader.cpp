@@ -181,10 +181,9 @@ private:
     const std::uint64_t newest_load_;  // when the read started
 };
 
-KeyLoader::KeyLoader(redis::Link& link, const redis::Link& accounts_link,
-                     const Schema& schema, PlansInForce& plans, KeyCache& cache,
-                     KeyLog& log)
-    : link_(link), accounts_link_(accounts_link), keys_(schema),
+KeyLoader::KeyLoader(const Links& links, const Schema& schema,
+                     PlansInForce& plans, KeyCache& cache, KeyLog& log)
+    : link_(links.main), accounts_link_(links.accounts), keys_(schema),
       accounts_(schema), plans_(plans), cache_(cache), log_(log)
 {}
 

@@ -12,6 +12,7 @@
 #include "../event_log.h"
 #include "../plans/plans_in_force.h"
 #include "../shared_read.h"
+#include "../store_links.h"
 #include "key_cache.h"
 #include "key_commands.h"
 
@@ -42,10 +43,9 @@ public:
     static constexpr std::size_t kMaxLoads = 3072;
     static constexpr std::size_t kMaxUnknown = 1024;
 
-    // All arguments are borrowed. `accounts_link` is the limiter's.
-    KeyLoader(redis::Link& link, const redis::Link& accounts_link,
-              const Schema& schema, PlansInForce& plans, KeyCache& cache,
-              KeyLog& log);
+    // All arguments are borrowed.
+    KeyLoader(const Links& links, const Schema& schema, PlansInForce& plans,
+              KeyCache& cache, KeyLog& log);
     ~KeyLoader();
     KeyLoader(const KeyLoader&) = delete;
 
@@ -83,7 +83,7 @@ private:
                          const api::AccountRecord& account);
 
     redis::Link& link_;
-    const redis::Link& accounts_link_;
+    const redis::Link& accounts_link_;  // the limiter's
     const KeyCommands keys_;
     const AccountCommands accounts_;
     PlansInForce& plans_;

@@ -29,10 +29,10 @@ bool is_rotated(const StoredKey& old, const StoredKey& next)
 }
 
 // Redis has an unfinished key as disabled, whatever its owner wants.
-Task<std::optional<StoredKey>> find_old(const KeyServers& servers,
+Task<std::optional<StoredKey>> find_old(const StoreLinks& links,
                                         const std::string& id)
 {
-    auto old = co_await find_optional(servers, id);
+    auto old = co_await find_optional(links, id);
     if (old && old->unfinished) {
         old->record.disabled = false;
     }
@@ -41,11 +41,11 @@ Task<std::optional<StoredKey>> find_old(const KeyServers& servers,
 
 // Undoes a rotation that another one, or a deletion, has overtaken, which
 // removes `next` if it is finished.
-Task<> give_way(const KeyServers& servers, const std::string& id,
+Task<> give_way(const StoreLinks& links, const std::string& id,
                 const StoredKey& next)
 {
-    co_await discard_unfinished(servers, next);
-    const auto old = co_await find_optional(servers, id);
+    co_await discard_unfinished(links, next);
+    const auto old = co_await find_optional(links, id);
     if (!old || is_being_deleted(*old)) {
         throw refused(Refusal::not_found, api::ErrorCode::not_found,
                       "key " + id + " was deleted by another command");
@@ -53,12 +53,12 @@ Task<> give_way(const KeyServers& servers, const std::string& id,
     throw overtaken("key " + id + " was rotated or deleted by another command");
 }
 
-Task<> check_rotatable(const KeyServers& servers, const api::KeyRecord& old)
+Task<> check_rotatable(const StoreLinks& links, const api::KeyRecord& old)
 {
     if (!old.replaced_by.empty()) {
         // The other rotation may have been interrupted before its last step.
-        co_await announce(servers, old.account);
-        const auto next = co_await read_index(servers, old.replaced_by);
+        co_await announce(links, old.account);
+        const auto next = co_await read_index(links, old.replaced_by);
         throw refused(
             Refusal::already_rotated, api::ErrorCode::bad_request,
             "key " + old.id + " was rotated before"
@@ -69,7 +69,7 @@ Task<> check_rotatable(const KeyServers& servers, const api::KeyRecord& old)
                              + ", which replaced it, is deleted: create another key"));
     }
     if (old.expires) {
-        const api::UnixTime now = co_await redis_time(servers.accounts);
+        const api::UnixTime now = co_await redis_time(links.accounts);
         if (*old.expires <= now) {
             throw refused(Refusal::expired, api::ErrorCode::bad_request,
                           "key " + old.id + " has expired");
@@ -103,20 +103,20 @@ bool carry_over(const api::KeyRecord& old, const api::KeyRecord& copied,
 
 // The same in Redis, where another attempt or an operator may change `next`
 // meanwhile. False if it was removed.
-Task<bool> update_next(const KeyServers& servers, const api::KeyRecord& old,
+Task<bool> update_next(const StoreLinks& links, const api::KeyRecord& old,
                        const api::KeyRecord& copied, StoredKey& next)
 {
     Rounds rounds;
     for (bool written = false; !written; rounds.next()) {
-        auto there = co_await find_optional(servers, next.digest);
+        auto there = co_await find_optional(links, next.digest);
         if (!there || there->record.id != next.record.id) {
             co_return false;
         }
         carry_over(old, copied, there->record);
-        written = co_await write(servers, *there, there->record.epoch);
+        written = co_await write(links, *there, there->record.epoch);
         next = std::move(*there);
     }
-    co_await announce(servers, next.record.account);
+    co_await announce(links, next.record.account);
     co_return true;
 }
 
@@ -133,8 +133,8 @@ api::KeyRecord assumed_copy(const api::KeyRecord& old,
 
 }  // namespace
 
-Task<std::optional<StoredKey>> begin_rotation(KeyServers servers,
-                                              std::string id, StoredKey next,
+Task<std::optional<StoredKey>> begin_rotation(StoreLinks links, std::string id,
+                                              StoredKey next,
                                               const Clock& clock,
                                               WatchedClaim& watched)
 {
@@ -143,7 +143,7 @@ Task<std::optional<StoredKey>> begin_rotation(KeyServers servers,
     const bool again = !next.record.account.empty();  // stored before
     std::vector<Successor> overtaken;
     for (Rounds rounds;; rounds.next()) {
-        auto found = co_await find_old(servers, id);
+        auto found = co_await find_old(links, id);
         if (!found) {
             throw unknown_key();
         }
@@ -155,7 +155,7 @@ Task<std::optional<StoredKey>> begin_rotation(KeyServers servers,
             next.record.disabled = old.record.disabled;
             break;
         }
-        co_await check_rotatable(servers, old.record);
+        co_await check_rotatable(links, old.record);
         const Monotonic time = clock.monotonic();
         if (old.successors != watched.successors) {
             watched = {old.successors, time};
@@ -175,25 +175,25 @@ Task<std::optional<StoredKey>> begin_rotation(KeyServers servers,
         if (!before.empty()) {
             old.successors += ' ' + before;
         }
-        const bool written = co_await write(servers, old, old.record.epoch);
+        const bool written = co_await write(links, old, old.record.epoch);
         if (written) {
             break;
         }
     }
     for (const Successor& other : overtaken) {
-        co_await discard(servers, other.id, other.digest);
+        co_await discard(links, other.id, other.digest);
     }
-    co_await store_unfinished(servers, next, KeyOwner::unchanged, again);
+    co_await store_unfinished(links, next, KeyOwner::unchanged, again);
     // A rotation that takes over the claim after this point finds the new key
     // and removes it. An earlier one could not.
-    const auto old = co_await find_optional(servers, id);
+    const auto old = co_await find_optional(links, id);
     if (!old || !(is_claimed(*old, next) || is_rotated(*old, next))) {
-        co_await give_way(servers, id, next);
+        co_await give_way(links, id, next);
     }
     co_return next;
 }
 
-Task<api::KeyRecord> finish_rotation(KeyServers servers, std::string id,
+Task<api::KeyRecord> finish_rotation(StoreLinks links, std::string id,
                                      StoredKey& next, std::int64_t grace)
 {
     // The new key must work before the old one expires. That of an earlier
@@ -202,19 +202,19 @@ Task<api::KeyRecord> finish_rotation(KeyServers servers, std::string id,
     std::optional<WrittenEpoch> finished(std::in_place);
     if (next.unfinished) {
         copied = next.record;
-        finished = co_await finish(servers, next);
+        finished = co_await finish(links, next);
     }
     if (!finished) {
-        co_await give_way(servers, id, next);
+        co_await give_way(links, id, next);
     }
     for (Rounds rounds;; rounds.next()) {
-        auto old = co_await find_old(servers, id);
+        auto old = co_await find_old(links, id);
         if (old && is_rotated(*old, next)) {
-            co_await announce(servers, old->record.account);
+            co_await announce(links, old->record.account);
             co_return std::move(old->record);
         }
         if (!old || !is_claimed(*old, next)) {
-            co_await give_way(servers, id, next);
+            co_await give_way(links, id, next);
         }
         if (!copied) {
             copied = assumed_copy(old->record, next.record);
@@ -222,36 +222,36 @@ Task<api::KeyRecord> finish_rotation(KeyServers servers, std::string id,
         api::KeyRecord now_copied = *copied;
         if (carry_over(old->record, *copied, now_copied)) {
             const bool updated =
-                co_await update_next(servers, old->record, *copied, next);
+                co_await update_next(links, old->record, *copied, next);
             if (!updated) {
-                co_await give_way(servers, id, next);
+                co_await give_way(links, id, next);
             }
             copied = std::move(now_copied);
         }
-        const api::UnixTime now = co_await redis_time(servers.accounts);
+        const api::UnixTime now = co_await redis_time(links.accounts);
         api::KeyRecord& record = old->record;
         const api::UnixTime end = api::end_of(now, grace);
         record.expires = std::min(record.expires.value_or(end), end);
         record.replaced_by = next.record.id;
         old->successors.clear();
-        const bool written = co_await write(servers, *old, record.epoch);
+        const bool written = co_await write(links, *old, record.epoch);
         if (written) {
-            co_await announce(servers, next.record.account, *finished);
+            co_await announce(links, next.record.account, *finished);
             co_return std::move(record);
         }
     }
 }
 
-Task<> abandon_rotation(KeyServers servers, std::string id, StoredKey next)
+Task<> abandon_rotation(StoreLinks links, std::string id, StoredKey next)
 {
-    co_await discard_unfinished(servers, next);
+    co_await discard_unfinished(links, next);
     for (Rounds rounds;; rounds.next()) {
-        auto old = co_await find_optional(servers, id);
+        auto old = co_await find_optional(links, id);
         if (!old || !is_claimed(*old, next)) {
             co_return;
         }
         old->successors.clear();
-        const bool written = co_await write(servers, *old, old->record.epoch);
+        const bool written = co_await write(links, *old, old->record.epoch);
         if (written) {
             co_return;
         }

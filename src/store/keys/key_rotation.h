@@ -5,7 +5,7 @@
 #include <string>
 
 #include "../clock.h"
-#include "../key_servers.h"
+#include "../store_links.h"
 #include "../task.h"
 #include "key_commands.h"
 
@@ -34,8 +34,8 @@ struct WatchedClaim {
 // unfinished. nullopt: another rotation has a claim, so call it again soon,
 // with the same `watched`. With the stored `next` of an attempt that may have
 // been interrupted, goes on where that ended. Borrows `clock` and `watched`.
-Task<std::optional<StoredKey>> begin_rotation(KeyServers servers,
-                                              std::string id, StoredKey next,
+Task<std::optional<StoredKey>> begin_rotation(StoreLinks links, std::string id,
+                                              StoredKey next,
                                               const Clock& clock,
                                               WatchedClaim& watched);
 
@@ -43,10 +43,10 @@ Task<std::optional<StoredKey>> begin_rotation(KeyServers servers,
 // `grace` seconds, unless it expires earlier anyway. Returns the old key's
 // record. Several attempts may do so with one `next`. What was changed of the
 // old key meanwhile is changed of `next`, too. Borrows it.
-Task<api::KeyRecord> finish_rotation(KeyServers servers, std::string id,
+Task<api::KeyRecord> finish_rotation(StoreLinks links, std::string id,
                                      StoredKey& next, std::int64_t grace);
 
 // Undoes begin_rotation().
-Task<> abandon_rotation(KeyServers servers, std::string id, StoredKey next);
+Task<> abandon_rotation(StoreLinks links, std::string id, StoredKey next);
 
 }  // namespace petstore::store

@@ -7,13 +7,13 @@
 
 namespace petstore::store {
 
-Task<std::optional<api::Digest>> read_index(const KeyServers& servers,
+Task<std::optional<api::Digest>> read_index(const StoreLinks& links,
                                             const std::string& id)
 {
-    const std::string index = servers.schema.key_index();
+    const std::string index = links.schema.key_index();
     redis::Command command("HGET");
     command.key(index).own(id);
-    const redis::Reply& reply = co_await ask(servers.keys, std::move(command));
+    const redis::Reply& reply = co_await ask(links.main, std::move(command));
     const auto digest = api::digest_of_hex(reply.text());
     if (!digest && !reply.is(redis::Type::nil)) {
         throw damaged("the entry of key " + id + " in " + index
@@ -22,10 +22,10 @@ Task<std::optional<api::Digest>> read_index(const KeyServers& servers,
     co_return digest;
 }
 
-Task<RecordFound> read_record(const KeyServers& servers, StoredKey& key)
+Task<RecordFound> read_record(const StoreLinks& links, StoredKey& key)
 {
-    const redis::Reply& reply = co_await ask(
-        servers.keys, KeyCommands(servers.schema).read(key.digest));
+    const redis::Reply& reply =
+        co_await ask(links.main, KeyCommands(links.schema).read(key.digest));
     co_return KeyCommands::parse(reply, key);
 }
 
@@ -48,11 +48,11 @@ Failed overtaken(std::string message)
                    std::move(message));
 }
 
-Task<bool> write(const KeyServers& servers, StoredKey& key,
+Task<bool> write(const StoreLinks& links, StoredKey& key,
                  std::optional<std::int64_t> seen)
 {
     const redis::Reply& reply = co_await stage_change(
-        servers.keys, KeyCommands(servers.schema).write(key, seen));
+        links.main, KeyCommands(links.schema).write(key, seen));
     if (reply.integer() <= 0) {
         co_return false;
     }
@@ -60,38 +60,37 @@ Task<bool> write(const KeyServers& servers, StoredKey& key,
     co_return true;
 }
 
-Task<bool> write_and_announce(const KeyServers& servers, StoredKey& key)
+Task<bool> write_and_announce(const StoreLinks& links, StoredKey& key)
 {
-    const std::string before =
-        co_await epoch_before(servers, key.record.account);
-    const bool written = co_await write(servers, key, key.record.epoch);
+    const std::string before = co_await epoch_before(links, key.record.account);
+    const bool written = co_await write(links, key, key.record.epoch);
     if (written) {
         const WrittenEpoch epoch{key.record.epoch, before};
-        co_await announce(servers, key.record.account, epoch);
+        co_await announce(links, key.record.account, epoch);
     }
     co_return written;
 }
 
-Task<> change_entry(const KeyServers& servers, const char* verb,
-                    std::string key, std::string member, std::string value)
+Task<> change_entry(const StoreLinks& links, const char* verb, std::string key,
+                    std::string member, std::string value)
 {
     redis::Command command(verb);
     command.key(key).own(member);
     if (!value.empty()) {
         command.own(value);
     }
-    co_await change(servers.keys, std::move(command));
+    co_await change(links.main, std::move(command));
 }
 
 namespace {
 
 // Removes the account if it came into being with a key and has none but
 // `except`. A damaged account stays. False if it stays.
-Task<bool> remove_unused(const KeyServers& servers, const std::string& account,
+Task<bool> remove_unused(const StoreLinks& links, const std::string& account,
                          const std::string& except)
 {
     try {
-        co_return co_await remove_implicit_account(servers, account, except);
+        co_return co_await remove_implicit_account(links, account, except);
     } catch (const Failed& failed) {
         if (failed.failure.refusal != Refusal::damaged) {
             throw;
@@ -102,15 +101,15 @@ Task<bool> remove_unused(const KeyServers& servers, const std::string& account,
 
 }  // namespace
 
-Task<> leave_account(const KeyServers& servers, const std::string& account,
+Task<> leave_account(const StoreLinks& links, const std::string& account,
                      const std::string& id)
 {
-    const bool removed = co_await remove_unused(servers, account, id);
-    co_await change_entry(servers, "SREM", servers.schema.account_keys(account),
-                          id, "");
+    const bool removed = co_await remove_unused(links, account, id);
+    co_await change_entry(links, "SREM", links.schema.account_keys(account), id,
+                          "");
     if (!removed) {
         // Its last keys may be leaving at the same time: each saw the other.
-        co_await remove_unused(servers, account, "");
+        co_await remove_unused(links, account, "");
     }
 }
 
@@ -139,29 +138,29 @@ namespace {
 // Disables the key, so that no rotation of it completes any more. A record that
 // is so already stays: a new epoch would stop another deletion, which would
 // then stop this one. False if the record changed meanwhile.
-Task<bool> disable_to_remove(const KeyServers& servers, StoredKey& key)
+Task<bool> disable_to_remove(const StoreLinks& links, StoredKey& key)
 {
     const bool is_rotating = !key.successors.empty();
     if (key.record.disabled && (!is_rotating || is_being_deleted(key))) {
-        co_await announce(servers, key.record.account);
+        co_await announce(links, key.record.account);
         co_return true;
     }
     key.record.disabled = true;
     if (is_rotating && !is_being_deleted(key)) {
         key.successors.insert(0, deletion_claim() + ' ');
     }
-    co_return co_await write_and_announce(servers, key);
+    co_return co_await write_and_announce(links, key);
 }
 
-Task<> discard_chained(const KeyServers& servers, const std::string& id,
+Task<> discard_chained(const StoreLinks& links, const std::string& id,
                        const api::Digest& digest, int most_chained);
 
 // False if the record changed meanwhile.
-Task<bool> remove_record(const KeyServers& servers, const std::string& id,
+Task<bool> remove_record(const StoreLinks& links, const std::string& id,
                          const api::Digest& digest, int most_chained)
 {
     StoredKey key(digest);
-    const RecordFound found = co_await read_record(servers, key);
+    const RecordFound found = co_await read_record(links, key);
     const api::KeyRecord& record = key.record;
     if (found == RecordFound::absent
         || (found == RecordFound::found && record.id != id)) {
@@ -169,56 +168,56 @@ Task<bool> remove_record(const KeyServers& servers, const std::string& id,
     }
     if (found == RecordFound::invalid) {
         if (!record.account.empty()) {
-            co_await announce(servers, record.account);
-            co_await leave_account(servers, record.account, id);
+            co_await announce(links, record.account);
+            co_await leave_account(links, record.account, id);
         }
         redis::Command command("DEL");
-        command.key(servers.schema.key_record(digest));
-        co_await change(servers.keys, std::move(command));
+        command.key(links.schema.key_record(digest));
+        co_await change(links.main, std::move(command));
         co_return true;
     }
     const auto successors =
         parse_successors(key.successors).value_or(std::vector<Successor>());
-    const bool disabled = co_await disable_to_remove(servers, key);
+    const bool disabled = co_await disable_to_remove(links, key);
     if (!disabled) {
         co_return false;
     }
     for (std::size_t i = 0; i < successors.size() && most_chained > 0; ++i) {
-        co_await discard_chained(servers, successors[i].id,
-                                 successors[i].digest, most_chained - 1);
+        co_await discard_chained(links, successors[i].id, successors[i].digest,
+                                 most_chained - 1);
     }
     // Before the record, which names the account if this is repeated.
-    co_await leave_account(servers, record.account, id);
+    co_await leave_account(links, record.account, id);
     const redis::Reply& reply =
-        co_await change(servers.keys, KeyCommands(servers.schema).remove(key));
+        co_await change(links.main, KeyCommands(links.schema).remove(key));
     co_return reply.integer() == 1;
 }
 
-Task<> discard_chained(const KeyServers& servers, const std::string& id,
+Task<> discard_chained(const StoreLinks& links, const std::string& id,
                        const api::Digest& digest, int most_chained)
 {
     Rounds rounds;
     for (bool removed = false; !removed; rounds.next()) {
-        removed = co_await remove_record(servers, id, digest, most_chained);
+        removed = co_await remove_record(links, id, digest, most_chained);
     }
-    co_await change_entry(servers, "HDEL", servers.schema.key_index(), id, "");
+    co_await change_entry(links, "HDEL", links.schema.key_index(), id, "");
 }
 
 }  // namespace
 
-Task<> discard(const KeyServers& servers, const std::string& id,
+Task<> discard(const StoreLinks& links, const std::string& id,
                const api::Digest& digest)
 {
-    return discard_chained(servers, id, digest, kMostChained);
+    return discard_chained(links, id, digest, kMostChained);
 }
 
-Task<bool> discard_unfinished(const KeyServers& servers, const StoredKey& key)
+Task<bool> discard_unfinished(const StoreLinks& links, const StoredKey& key)
 {
     Rounds rounds;
     bool removed = false;
     for (; !removed; rounds.next()) {
         StoredKey there(key.digest);
-        const RecordFound found = co_await read_record(servers, there);
+        const RecordFound found = co_await read_record(links, there);
         if (found == RecordFound::invalid) {
             co_return false;
         }
@@ -229,15 +228,14 @@ Task<bool> discard_unfinished(const KeyServers& servers, const StoredKey& key)
             co_return false;
         }
         const redis::Reply& reply = co_await change(
-            servers.keys, KeyCommands(servers.schema).remove(there));
+            links.main, KeyCommands(links.schema).remove(there));
         removed = reply.integer() == 1;
         if (removed) {
             // Only now is it certain that nobody finishes the key.
-            co_await leave_account(servers, there.record.account,
-                                   key.record.id);
+            co_await leave_account(links, there.record.account, key.record.id);
         }
     }
-    co_await change_entry(servers, "HDEL", servers.schema.key_index(),
+    co_await change_entry(links, "HDEL", links.schema.key_index(),
                           key.record.id, "");
     co_return removed;
 }

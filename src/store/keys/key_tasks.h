@@ -19,11 +19,11 @@ namespace petstore::store {
 
 // The digest of the key that has this id, according to the index; nullopt if it
 // has no entry.
-Task<std::optional<api::Digest>> read_index(const KeyServers& servers,
+Task<std::optional<api::Digest>> read_index(const StoreLinks& links,
                                             const std::string& id);
 
 // Reads the record of key.digest into `key`.
-Task<RecordFound> read_record(const KeyServers& servers, StoredKey& key);
+Task<RecordFound> read_record(const StoreLinks& links, StoredKey& key);
 
 Failed unknown_key();
 Failed key_exists(std::string message);
@@ -32,19 +32,19 @@ Failed overtaken(std::string message);
 // Writes the record and sets its epoch, unless the record has changed since it
 // was read as `seen`, or exists, without `seen`: then returns false. Takes
 // effect with announce().
-Task<bool> write(const KeyServers& servers, StoredKey& key,
+Task<bool> write(const StoreLinks& links, StoredKey& key,
                  std::optional<std::int64_t> seen);
 
 // Writes a record that was read, and announces it. False if it has changed.
-Task<bool> write_and_announce(const KeyServers& servers, StoredKey& key);
+Task<bool> write_and_announce(const StoreLinks& links, StoredKey& key);
 
 // Adds a member to a set or removes it, or a field of a hash; an empty value is
 // none.
-Task<> change_entry(const KeyServers& servers, const char* verb,
-                    std::string key, std::string member, std::string value);
+Task<> change_entry(const StoreLinks& links, const char* verb, std::string key,
+                    std::string member, std::string value);
 
 // Writes the key's entry in the index.
-Task<> index_key(const KeyServers& servers, const StoredKey& key);
+Task<> index_key(const StoreLinks& links, const StoredKey& key);
 
 // The account of a new key.
 enum class KeyOwner {
@@ -60,32 +60,32 @@ enum class KeyOwner {
 // attempt of the same request has finished it, and `key` becomes that one. With
 // `again`, an attempt has stored it before: if it is gone, it was removed
 // since, and is refused as overtaken.
-Task<> store_unfinished(const KeyServers& servers, StoredKey& key,
-                        KeyOwner owner, bool again);
+Task<> store_unfinished(const StoreLinks& links, StoredKey& key, KeyOwner owner,
+                        bool again);
 
 // Completes what the account of a stored key may lack of it: after an
 // interruption of the above, or a loss of data. Refuses an account that does
 // not exist.
-Task<> add_to_account(const KeyServers& servers, const StoredKey& key);
+Task<> add_to_account(const StoreLinks& links, const StoredKey& key);
 
 // Finishes a key that was stored so: it works from now on, unless
 // record.disabled. nullopt if the key was changed or removed; that another
 // attempt of the same request has finished it is fine. Workers accept it
 // without announce(), because none can have cached its record. After announce()
 // with what this returns, each reads the record only once.
-Task<std::optional<WrittenEpoch>> finish(const KeyServers& servers,
+Task<std::optional<WrittenEpoch>> finish(const StoreLinks& links,
                                          StoredKey& key);
 
 // Removes a key's entry in its account, and the account, unless that is
 // damaged, if it came into being with a key and this is the last.
-Task<> leave_account(const KeyServers& servers, const std::string& account,
+Task<> leave_account(const StoreLinks& links, const std::string& account,
                      const std::string& id);
 
 // Removes a key, and its account if that came into being with a key and this is
 // the last. Disables it everywhere before deleting its record: only the record
 // names the account to touch, and workers may have it cached. Ends rotations of
 // the key that are not complete, and removes their new keys.
-Task<> discard(const KeyServers& servers, const std::string& id,
+Task<> discard(const StoreLinks& links, const std::string& id,
                const api::Digest& digest);
 
 // Whether the deletion of a key has ended a rotation of it. It may have been
@@ -95,14 +95,14 @@ bool is_being_deleted(const StoredKey& key);
 // As discard(), for a new key that is still unfinished. A finished one stays:
 // it may be the result of another attempt. Returns whether it removed the
 // record.
-Task<bool> discard_unfinished(const KeyServers& servers, const StoredKey& key);
+Task<bool> discard_unfinished(const StoreLinks& links, const StoredKey& key);
 
 // For lists: in a Cluster, waiting once for a server that is away is enough.
 class ServersAway {
 public:
-    bool is_away(const KeyServers& servers, const std::string& key) const;
+    bool is_away(const StoreLinks& links, const std::string& key) const;
     // Whether the server of this Redis key is away, according to a failure.
-    bool take(const KeyServers& servers, const std::string& key,
+    bool take(const StoreLinks& links, const std::string& key,
               const Failed& failed);
 
 private:

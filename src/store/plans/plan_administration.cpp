@@ -24,12 +24,12 @@ bool is_damage(const Failed& failed)
 }
 
 // A value of another type is damage, which list() shows.
-Task<StoredPlans> read_stored(const KeyServers& servers)
+Task<StoredPlans> read_stored(const StoreLinks& links)
 {
     StoredPlans stored;
     try {
         stored = PlanCommands::parse(
-            co_await ask(servers.keys, PlanCommands(servers.schema).read()));
+            co_await ask(links.main, PlanCommands(links.schema).read()));
     } catch (const Failed& failed) {
         if (!is_damage(failed)) {
             throw;
@@ -39,16 +39,16 @@ Task<StoredPlans> read_stored(const KeyServers& servers)
     co_return stored;
 }
 
-Task<Hosts> read_hosts(const KeyServers& servers)
+Task<Hosts> read_hosts(const StoreLinks& links)
 {
     // By the clock that hosts publish by.
-    const api::UnixTime now = co_await redis_time(servers.keys);
+    const api::UnixTime now = co_await redis_time(links.main);
     Hosts hosts;
     std::map<std::string, std::string> entries;
     try {
-        entries = co_await read_hash(servers.keys, servers.schema.hosts());
+        entries = co_await read_hash(links.main, links.schema.hosts());
     } catch (const Failed& failed) {
-        hosts.unread = failed.no_reply && servers.keys.is_cluster();
+        hosts.unread = failed.no_reply && links.main.is_cluster();
         if (!hosts.unread && !is_damage(failed)) {
             throw;
         }
@@ -94,11 +94,11 @@ void refuse_if_has(const Record& record, const Removed& plan, const char* what)
 // In pieces, so that a worker keeps only one of them.
 constexpr std::size_t kPiece = 1000;
 
-Task<> refuse_if_account_has(const KeyServers& servers, const Removed& plan)
+Task<> refuse_if_account_has(const StoreLinks& links, const Removed& plan)
 {
     const ReadPiece look = [&](api::ScanPlace from) -> Task<PieceEnd> {
         AccountPage page =
-            co_await list_some_accounts(servers, std::move(from), kPiece);
+            co_await list_some_accounts(links, std::move(from), kPiece);
         refuse_if_unread(page.listing.unread);
         for (const api::AccountRecord& account : page.listing.accounts) {
             if (account.deleted == 0) {
@@ -107,45 +107,44 @@ Task<> refuse_if_account_has(const KeyServers& servers, const Removed& plan)
         }
         co_return PieceEnd{std::move(page.next), page.whole};
     };
-    const std::string index = servers.schema.account_index();
-    co_await read_in_pieces(servers.keys, index, look);
+    const std::string index = links.schema.account_index();
+    co_await read_in_pieces(links.main, index, look);
 }
 
-Task<> refuse_if_key_has(const KeyServers& servers, const Removed& plan)
+Task<> refuse_if_key_has(const StoreLinks& links, const Removed& plan)
 {
     const ReadPiece look = [&](api::ScanPlace from) -> Task<PieceEnd> {
         KeyPage page =
-            co_await list_some_keys(servers, "", std::move(from), kPiece);
+            co_await list_some_keys(links, "", std::move(from), kPiece);
         refuse_if_unread(page.listing.unread);
         for (const StoredKey& key : page.listing.keys) {
             refuse_if_has(key.record, plan, "the key ");
         }
         co_return PieceEnd{std::move(page.next), page.whole};
     };
-    const std::string index = servers.schema.key_index();
-    co_await read_in_pieces(servers.keys, index, look);
+    const std::string index = links.schema.key_index();
+    co_await read_in_pieces(links.main, index, look);
 }
 
 }  // namespace
 
-Task<KnownPlans> list_plans(KeyServers servers)
+Task<KnownPlans> list_plans(StoreLinks links)
 {
-    auto stored = co_await read_stored(servers);
-    auto hosts = co_await read_hosts(servers);
+    auto stored = co_await read_stored(links);
+    auto hosts = co_await read_hosts(links);
     co_return KnownPlans(std::move(stored), std::move(hosts.alive),
                          hosts.unread);
 }
 
-Task<> set_plan(KeyServers servers, std::string name, api::Limits limits)
+Task<> set_plan(StoreLinks links, std::string name, api::Limits limits)
 {
     constexpr std::int64_t kMost = PlanCommands::kMaxPlans;
     redis::Command command(scripts().set_plan, 1);
-    command.key(servers.schema.plans())
+    command.key(links.schema.plans())
         .arg(name)
         .own(limits_text(limits))
         .arg(kMost);
-    const redis::Reply& reply =
-        co_await change(servers.keys, std::move(command));
+    const redis::Reply& reply = co_await change(links.main, std::move(command));
     if (reply.integer() == 0) {
         throw refused(Refusal::too_many_plans, api::ErrorCode::invalid_field,
                       "there are " + std::to_string(kMost)
@@ -156,26 +155,26 @@ Task<> set_plan(KeyServers servers, std::string name, api::Limits limits)
 // Keys and accounts get their plans one by one, so one that gets this plan
 // meanwhile is not seen. Its plan is then unknown, as it is after any other
 // mistake, and counts as free.
-Task<> remove_plan(KeyServers servers, std::string name)
+Task<> remove_plan(StoreLinks links, std::string name)
 {
     redis::Command read("HGET");
-    read.key(servers.schema.plans()).arg(name);
-    const redis::Reply& there = co_await ask(servers.keys, read);
+    read.key(links.schema.plans()).arg(name);
+    const redis::Reply& there = co_await ask(links.main, read);
     if (there.is(redis::Type::nil)) {
         throw refused(Refusal::plan_not_found, api::ErrorCode::not_found,
                       "there is no such plan in Redis");
     }
     const auto limits = parse_limits(there.text());  // nullopt: none in force
     const Removed removed{name, limits && limits->has_month()};
-    auto hosts = co_await read_hosts(servers);
+    auto hosts = co_await read_hosts(links);
     const KnownPlans plans({}, std::move(hosts.alive));
     if (!plans.defined_without_redis(name)) {
-        co_await refuse_if_account_has(servers, removed);
-        co_await refuse_if_key_has(servers, removed);
+        co_await refuse_if_account_has(links, removed);
+        co_await refuse_if_key_has(links, removed);
     }
     redis::Command command("HDEL");
-    command.key(servers.schema.plans()).arg(name);
-    co_await change(servers.keys, std::move(command));
+    command.key(links.schema.plans()).arg(name);
+    co_await change(links.main, std::move(command));
 }
 
 }  // namespace petstore::store

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "../../api/plan.h"
-#include "../key_servers.h"
+#include "../store_links.h"
 #include "../task.h"
 #include "plan_listing.h"
 
@@ -13,13 +13,13 @@
 namespace petstore::store {
 
 // All plans, from all sources.
-Task<KnownPlans> list_plans(KeyServers servers);
+Task<KnownPlans> list_plans(StoreLinks links);
 
 // Adds or replaces a plan in Redis. Refuses one too many.
-Task<> set_plan(KeyServers servers, std::string name, api::Limits limits);
+Task<> set_plan(StoreLinks links, std::string name, api::Limits limits);
 
 // Removes a plan from Redis. Refuses one that is not there, and one that a key
 // or an account has, unless another source defines it.
-Task<> remove_plan(KeyServers servers, std::string name);
+Task<> remove_plan(StoreLinks links, std::string name);
 
 }  // namespace petstore::store
