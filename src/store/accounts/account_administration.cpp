@@ -31,7 +31,7 @@ Task<> return_external_id(const StoreLinks& links, const std::string& id,
     }
     co_await announce(links, id);
     if (!before.empty()) {
-        const bool owned = co_await owns_external_id(links, before, id);
+        const bool owned = co_await confirm_external_id(links, before, id);
         if (!owned) {
             co_await return_external_id(links, id, before, "");
         }
@@ -45,7 +45,7 @@ Task<> give_back(const StoreLinks& links, const std::string& id,
 {
     bool is_free = true;
     if (!former.empty()) {
-        is_free = co_await owns_external_id(links, former, id);
+        is_free = co_await confirm_external_id(links, former, id);
     }
     if (is_free) {
         co_await return_external_id(links, id, taken, former);
@@ -60,19 +60,61 @@ Task<bool> take_external_id(const StoreLinks& links, api::AccountRecord account,
                             const std::string& external_id)
 {
     const std::string before = std::exchange(account.external_id, external_id);
-    co_await claim(links, external_id, account.id);
+    co_await claim_external_id(links, external_id, account.id);
     const bool written = co_await write_account(links, account, account.epoch);
     if (!written) {
         co_return false;
     }
     const bool owned =
-        co_await owns_external_id(links, external_id, account.id);
+        co_await confirm_external_id(links, external_id, account.id);
     if (!owned) {
         co_await return_external_id(links, account.id, external_id, before);
         throw external_id_taken();
     }
     co_await announce(links, account.id);
     co_return true;
+}
+
+// The account as `change` makes it. If that refuses, gives back the external id
+// that the operation has `taken`, since another change made meanwhile may be
+// the reason.
+Task<api::AccountRecord> apply_change(const StoreLinks& links,
+                                      const api::AccountRecord& account,
+                                      const AccountChange& change,
+                                      const std::string& taken,
+                                      const std::vector<std::string>& former)
+{
+    api::AccountRecord changed = account;
+    std::exception_ptr refused;
+    try {
+        change(changed);
+    } catch (...) {
+        refused = std::current_exception();
+    }
+    if (refused) {
+        if (!taken.empty()) {
+            co_await give_back(links, account.id, taken, former.back());
+        }
+        std::rethrow_exception(refused);
+    }
+    if (!taken.empty()) {
+        // Another change's, if that was written since. Taking it again could go
+        // on forever, as the other one may do the same.
+        changed.external_id = account.external_id;
+    }
+    co_return changed;
+}
+
+// Frees the external ids that the account had and no longer has.
+Task<> release_former(const StoreLinks& links,
+                      const std::vector<std::string>& former,
+                      const api::AccountRecord& account)
+{
+    for (const std::string& each : former) {
+        if (!each.empty() && each != account.external_id) {
+            co_await release_external_id(links, each, account.id);
+        }
+    }
 }
 
 // Also by the external id that an interrupted run of the same change has
@@ -124,6 +166,34 @@ Task<bool> is_removed(const StoreLinks& links,
     co_return co_await is_deleted_in_index(links, account.id);
 }
 
+// Completes a deletion that was interrupted, or removes an entry of the index
+// that has no record. False if there was neither.
+Task<bool> complete_deletion(const StoreLinks& links, const AccountName& name)
+{
+    std::string id = name.id;
+    if (id.empty()) {
+        id = co_await read_claim(links, name.external_id);
+    }
+    if (!api::is_id(id)) {
+        co_return false;
+    }
+    const auto there = co_await read_account(links, id);
+    if (!there) {
+        const bool used = co_await has_keys(links, id);
+        if (used) {
+            throw account_in_use(id);
+        }
+        co_return co_await remove_entry_without_record(links, id);
+    }
+    if (there->deleted == 0
+        || (name.id.empty() && there->external_id != name.external_id)) {
+        co_return false;
+    }
+    const bool was_complete = co_await is_removed(links, *there);
+    co_await remove_account(links, id);
+    co_return !was_complete;
+}
+
 }  // namespace
 
 Task<api::AccountRecord> create_account(StoreLinks links,
@@ -131,12 +201,12 @@ Task<api::AccountRecord> create_account(StoreLinks links,
 {
     const std::string external_id = account.external_id;
     if (!external_id.empty()) {
-        co_await claim(links, external_id, account.id);
+        co_await claim_external_id(links, external_id, account.id);
     }
     const bool added = co_await add_account(links, account);
     if (added && !external_id.empty()) {
         const bool owned =
-            co_await owns_external_id(links, external_id, account.id);
+            co_await confirm_external_id(links, external_id, account.id);
         if (!owned) {
             co_await remove_account(links, account.id);
             throw external_id_taken();
@@ -191,25 +261,8 @@ Task<api::AccountRecord> update_account(StoreLinks links, AccountName name,
             name.id = account.id;  // its external id may change meanwhile
             former.push_back(name.external_id);
         }
-        api::AccountRecord changed = account;
-        std::exception_ptr refused;
-        try {
-            change(changed);
-        } catch (...) {
-            refused = std::current_exception();
-        }
-        if (refused) {
-            // Another change made since may be the reason.
-            if (!taken.empty()) {
-                co_await give_back(links, account.id, taken, former.back());
-            }
-            std::rethrow_exception(refused);
-        }
-        if (!taken.empty()) {
-            // Another change's, if that was written since. Taking it again
-            // could go on forever, as the other one may do the same.
-            changed.external_id = account.external_id;
-        }
+        auto changed =
+            co_await apply_change(links, account, change, taken, former);
         if (!changed.external_id.empty()) {
             if (changed.external_id != account.external_id) {
                 former.push_back(account.external_id);
@@ -221,7 +274,7 @@ Task<api::AccountRecord> update_account(StoreLinks links, AccountName name,
                 continue;
             }
             // An interrupted change may have left it to another account.
-            const bool owned = co_await owns_external_id(
+            const bool owned = co_await confirm_external_id(
                 links, account.external_id, account.id);
             if (!owned) {
                 co_await return_external_id(links, account.id,
@@ -236,43 +289,16 @@ Task<api::AccountRecord> update_account(StoreLinks links, AccountName name,
         }
         co_await announce(links, account.id);
         former.push_back(account.external_id);
-        for (const std::string& each : former) {
-            if (!each.empty() && each != changed.external_id) {
-                co_await release(links, each, account.id);
-            }
-        }
+        co_await release_former(links, former, changed);
         co_return changed;
     }
 }
 
 Task<> delete_account(StoreLinks links, AccountName name)
 {
-    std::string id = name.id;
-    if (id.empty()) {
-        id = co_await read_claim(links, name.external_id);
-    }
-    if (api::is_id(id)) {
-        const auto there = co_await read_account(links, id);
-        if (there && there->deleted != 0
-            && (!name.id.empty() || there->external_id == name.external_id)) {
-            // Its deletion may have been interrupted.
-            const bool complete = co_await is_removed(links, *there);
-            co_await remove_account(links, id);
-            if (!complete) {
-                co_return;
-            }
-        }
-        if (!there) {
-            const bool used = co_await has_keys(links, id);
-            if (used) {
-                throw account_in_use(id);
-            }
-            const bool removed =
-                co_await remove_entry_without_record(links, id);
-            if (removed) {
-                co_return;
-            }
-        }
+    const bool completed = co_await complete_deletion(links, name);
+    if (completed) {
+        co_return;
     }
     const auto account = co_await find_account(links, name);
     const bool removed = co_await remove_account(links, account.id);
@@ -284,7 +310,7 @@ Task<> delete_account(StoreLinks links, AccountName name)
 Task<> reset_account(StoreLinks links, AccountName name)
 {
     const auto account = co_await find_account(links, name);
-    co_await settle_usage(links, account.id, true);
+    co_await settle_usage(links, account.id, Windows::empty);
     co_await announce(links, account.id);
 }
 

@@ -159,10 +159,11 @@ Task<bool> add_account(const StoreLinks& links, api::AccountRecord account)
 }
 
 Task<> settle_usage(const StoreLinks& links, const std::string& account,
-                    bool reset)
+                    Windows windows)
 {
     redis::Command command(scripts().settle_usage, 1);
-    command.key(links.schema.account_state(account)).arg(reset ? 1 : 0);
+    command.key(links.schema.account_state(account))
+        .arg(windows == Windows::empty ? 1 : 0);
     co_await stage_change(links.accounts, std::move(command));
 }
 
@@ -214,7 +215,7 @@ Task<> clear_references(const StoreLinks& links,
     co_await index_account(links, account);  // now with its deletion
     // Last: until then, a deletion by the external id can be completed by it.
     if (!account.external_id.empty()) {
-        co_await release(links, account.external_id, account.id);
+        co_await release_external_id(links, account.external_id, account.id);
     }
 }
 
@@ -236,7 +237,7 @@ Task<bool> remove_without_keys(const StoreLinks& links, const std::string& id,
             if (in_use) {
                 co_return false;
             }
-            co_await settle_usage(links, id, false);
+            co_await settle_usage(links, id, Windows::keep);
             account->deleted = co_await redis_time(links.accounts);
             const bool written =
                 co_await write_account(links, *account, account->epoch);

@@ -65,8 +65,9 @@ Task<bool> add_account(const StoreLinks& links, api::AccountRecord account);
 
 // Moves the running day into the usage and, to reset the account, empties its
 // windows. Takes effect with announce().
+enum class Windows { keep, empty };
 Task<> settle_usage(const StoreLinks& links, const std::string& account,
-                    bool reset);
+                    Windows windows);
 
 // Deletes an account. False if it has keys; it then stays as it is.
 Task<bool> remove_account(const StoreLinks& links, const std::string& id);

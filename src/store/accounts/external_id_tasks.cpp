@@ -48,8 +48,9 @@ Task<std::string> read_claim(const StoreLinks& links,
     co_return account;
 }
 
-Task<> claim(const StoreLinks& links, const std::string& external_id,
-             const std::string& account)
+Task<> claim_external_id(const StoreLinks& links,
+                         const std::string& external_id,
+                         const std::string& account)
 {
     Rounds rounds;
     for (bool claimed = false; !claimed; rounds.next()) {
@@ -77,12 +78,12 @@ Task<> claim(const StoreLinks& links, const std::string& external_id,
     }
 }
 
-Task<bool> owns_external_id(const StoreLinks& links,
-                            const std::string& external_id,
-                            const std::string& account)
+Task<bool> confirm_external_id(const StoreLinks& links,
+                               const std::string& external_id,
+                               const std::string& account)
 {
     try {
-        co_await claim(links, external_id, account);
+        co_await claim_external_id(links, external_id, account);
     } catch (const Failed& failed) {
         if (failed.failure.refusal != Refusal::external_id_taken) {
             throw;
@@ -92,8 +93,9 @@ Task<bool> owns_external_id(const StoreLinks& links,
     co_return true;
 }
 
-Task<> release(const StoreLinks& links, const std::string& external_id,
-               const std::string& account)
+Task<> release_external_id(const StoreLinks& links,
+                           const std::string& external_id,
+                           const std::string& account)
 {
     co_await replace_owner(links, external_id, account, "");
 }

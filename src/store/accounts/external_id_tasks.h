@@ -21,18 +21,20 @@ Task<std::string> read_claim(const StoreLinks& links,
 
 // Claims an external id for an account, before its record is written. Refuses
 // one that another account has (external_id_taken).
-Task<> claim(const StoreLinks& links, const std::string& external_id,
-             const std::string& account);
+Task<> claim_external_id(const StoreLinks& links,
+                         const std::string& external_id,
+                         const std::string& account);
 
-// After the record was written. Claims the external id again, because another
-// account may have taken over the claim before. False if that account's record
-// was written, too: this one must then lose the external id.
-Task<bool> owns_external_id(const StoreLinks& links,
-                            const std::string& external_id,
-                            const std::string& account);
+// Call after the record was written. Claims the external id again, because
+// another account may have taken the claim over. False if that account's record
+// was written, too: this account must then give the external id up.
+Task<bool> confirm_external_id(const StoreLinks& links,
+                               const std::string& external_id,
+                               const std::string& account);
 
 // Frees an external id, if the account has the claim.
-Task<> release(const StoreLinks& links, const std::string& external_id,
-               const std::string& account);
+Task<> release_external_id(const StoreLinks& links,
+                           const std::string& external_id,
+                           const std::string& account);
 
 }  // namespace petstore::store
