@@ -63,8 +63,9 @@ struct Admin : InKeyWorld {
     {
         return run(store::find_optional(world.links(), digest));
     }
-    Result<StoredKey> enable(const StoredKey& key,
-                             store::Secret secret = store::Secret::made)
+    Result<StoredKey>
+    enable(const StoredKey& key,
+           store::SecretOrigin secret = store::SecretOrigin::generated)
     {
         return run(store::enable_key(world.links(), key, secret));
     }
@@ -610,7 +611,8 @@ TEST_CASE("a new key of an account in use does not make workers read its "
     REQUIRE_FALSE(admin.add(new_key('s', "k1")).failed());
     const store::AccountName owner{"ak1", {}};
     const auto create = [&](char secret, const std::string& id,
-                            store::Secret from = store::Secret::made) {
+                            store::SecretOrigin from =
+                                store::SecretOrigin::generated) {
         const auto stored = admin.run(
             store::store_key(admin.world.links(), new_key(secret, id), owner));
         REQUIRE_FALSE(admin.enable(stored.value(), from).failed());
@@ -625,7 +627,7 @@ TEST_CASE("a new key of an account in use does not make workers read its "
     create('u', "k3");
     CHECK(admin.epoch("ak1") == before);
     // Workers may know a secret that was given.
-    create('v', "k4", store::Secret::given);
+    create('v', "k4", store::SecretOrigin::imported);
     CHECK(admin.epoch("ak1") != before);
 }
 

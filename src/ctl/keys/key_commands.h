@@ -18,19 +18,19 @@ namespace petstore::ctl {
 void create_key(Context& context, const NewKey& key);
 
 struct ImportedKey {
-    Secret secret;
+    KeyArgument argument;
     NewKey key;
 
     void add_to(CLI::App& command)
     {
-        secret.add_to(command);
+        argument.add_to(command);
         key.add_to(command);
     }
 };
 void import_key(Context& context, const ImportedKey& imported);
 
 // Prints the id of a key.
-void find_key(Context& context, const Secret& secret);
+void find_key(Context& context, const KeyArgument& argument);
 
 struct KeyRotation {
     KeyId key;

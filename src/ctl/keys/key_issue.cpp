@@ -207,8 +207,8 @@ void create_key(Context& context, const NewKey& key)
     show_or_undo(context, issued, plans, secret,
                  [&] { context.await(store::discard_key(links, issued.key)); });
     try {
-        context.await(
-            store::enable_key(links, issued.key, store::Secret::made));
+        context.await(store::enable_key(links, issued.key,
+                                        store::SecretOrigin::generated));
     } catch (const Failure& failure) {
         if (failure.kind() == Failure::Kind::not_found) {
             throw;
@@ -227,14 +227,14 @@ void create_key(Context& context, const NewKey& key)
 
 void import_key(Context& context, const ImportedKey& imported)
 {
-    const auto& secret = imported.secret;
+    const KeyArgument& argument = imported.argument;
     const NamedAccount& account = imported.key.account;
     imported.key.options.check();
     store::StoredKey sent;
-    if (!secret.sha256.empty()) {
-        sent.digest = digest_option(secret.sha256);
+    if (!argument.sha256.empty()) {
+        sent.digest = digest_option(argument.sha256);
     } else {
-        store::set_secret(sent, checked_secret(context, secret.secret));
+        store::set_secret(sent, checked_secret(context, argument.secret));
     }
 
     const auto links = context.links(Access::change);
@@ -254,13 +254,13 @@ void import_key(Context& context, const ImportedKey& imported)
     }
 }
 
-void find_key(Context& context, const Secret& secret)
+void find_key(Context& context, const KeyArgument& argument)
 {
     api::Digest digest;
-    if (!secret.sha256.empty()) {
-        digest = digest_option(secret.sha256);
+    if (!argument.sha256.empty()) {
+        digest = digest_option(argument.sha256);
     } else {
-        digest = api::sha256(checked_secret(context, secret.secret));
+        digest = api::sha256(checked_secret(context, argument.secret));
     }
     const auto links = context.links(Access::read);
     const auto key = context.await(store::find_optional(links, digest));

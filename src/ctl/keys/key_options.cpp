@@ -62,7 +62,7 @@ void NewKey::add_to(CLI::App& command)
     options.add_to(command);
 }
 
-void Secret::add_to(CLI::App& command)
+void KeyArgument::add_to(CLI::App& command)
 {
     CLI::Option* const key = command.add_option(
         "KEY", secret,

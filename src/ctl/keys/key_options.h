@@ -34,8 +34,8 @@ struct NewKey {
     void add_to(CLI::App& command);
 };
 
-// KEY, or its digest in its place.
-struct Secret {
+// An existing key on the command line: the key itself, or its SHA-256.
+struct KeyArgument {
     std::string secret = "-";  // from standard input
     std::string sha256;
 

@@ -253,8 +253,8 @@ AdminTask create_key(const AdminCall& call, AdminStore& store,
         co_await confirmed(store::discard_key(store.links, key));
         throw overtaken();
     }
-    const auto origin =
-        call.body.sha256 ? store::Secret::given : store::Secret::made;
+    const auto origin = call.body.sha256 ? store::SecretOrigin::imported
+                                         : store::SecretOrigin::generated;
     co_await confirmed(store::enable_key(store.links, key, origin));
     key.unfinished = false;
     co_return co_await created(store, key, now, secret, made.has_value());

@@ -10,7 +10,7 @@ namespace petstore::store {
 
 namespace {
 
-Task<StoredKey> finish_key(StoreLinks links, StoredKey key, Secret secret,
+Task<StoredKey> finish_key(StoreLinks links, StoredKey key, SecretOrigin origin,
                            const char* if_overtaken)
 {
     std::optional<WrittenEpoch> finished(std::in_place);
@@ -26,7 +26,7 @@ Task<StoredKey> finish_key(StoreLinks links, StoredKey key, Secret secret,
         throw overtaken(if_overtaken);
     }
     co_await announce(links, key.record.account, *finished,
-                      secret == Secret::made);
+                      origin == SecretOrigin::generated);
     co_return key;
 }
 
@@ -93,14 +93,14 @@ Task<StoredKey> store_key(StoreLinks links, StoredKey key,
         key.record.account = account.id;
         of = KeyOwner::existing;
     }
-    const bool again = key.unfinished;
-    co_await store_unfinished(links, key, of, again);
+    const auto attempt = key.unfinished ? Attempt::repeated : Attempt::first;
+    co_await store_unfinished(links, key, of, attempt);
     co_return key;
 }
 
-Task<StoredKey> enable_key(StoreLinks links, StoredKey key, Secret secret)
+Task<StoredKey> enable_key(StoreLinks links, StoredKey key, SecretOrigin origin)
 {
-    return finish_key(links, std::move(key), secret,
+    return finish_key(links, std::move(key), origin,
                       "another command has changed the new key");
 }
 
@@ -108,7 +108,8 @@ Task<StoredKey> add_key(StoreLinks links, StoredKey key,
                         std::optional<AccountName> owner)
 {
     const StoredKey stored = co_await store_key(links, key, owner);
-    co_return co_await finish_key(links, stored, Secret::given, kOthersAdd);
+    co_return co_await finish_key(links, stored, SecretOrigin::imported,
+                                  kOthersAdd);
 }
 
 Task<> discard_key(StoreLinks links, StoredKey key)
@@ -143,8 +144,8 @@ Task<bool> restore_key(StoreLinks links, StoredKey key,
         co_await restore_entries(links, *there, other.has_value());
         co_return false;
     }
-    co_await store_unfinished(links, key, KeyOwner::unchanged, false);
-    co_await finish_key(links, key, Secret::given, kOthersAdd);
+    co_await store_unfinished(links, key, KeyOwner::unchanged, Attempt::first);
+    co_await finish_key(links, key, SecretOrigin::imported, kOthersAdd);
     co_return true;
 }
 

@@ -35,9 +35,9 @@ Task<KeyListing> list_keys_of(StoreLinks links, std::string account);
 Task<KeyPage> list_some_keys(StoreLinks links, std::string account,
                              api::ScanPlace from, std::size_t most);
 
-// Where the secret of a new key is from. A given one may have been here before,
-// and the key be cached, if its record was lost rather than deleted.
-enum class Secret { made, given };
+// Where the secret of a new key is from. An imported one may have been here
+// before, and the key be cached, if its record was lost rather than deleted.
+enum class SecretOrigin { generated, imported };
 
 // Adds a key whose secret its owner has. Repeating it with the same secret
 // completes it. The result has the key's id and account. `owner`: an existing
@@ -55,7 +55,8 @@ Task<StoredKey> add_key(StoreLinks links, StoredKey key,
 // finished it, and enable_key() only completes what may be left.
 Task<StoredKey> store_key(StoreLinks links, StoredKey key,
                           std::optional<AccountName> owner);
-Task<StoredKey> enable_key(StoreLinks links, StoredKey key, Secret secret);
+Task<StoredKey> enable_key(StoreLinks links, StoredKey key,
+                           SecretOrigin origin);
 Task<> discard_key(StoreLinks links, StoredKey key);
 
 // Adds a key from a backup, with its id, account and other properties. False if

@@ -69,7 +69,7 @@ Task<> remove_entries(const StoreLinks& links, const api::KeyRecord& left,
 // Writes the record of a new key. False if another attempt of the same request
 // has finished the key, which `key` then is.
 Task<bool> write_unfinished(const StoreLinks& links, StoredKey& key,
-                            KeyOwner owner, bool again)
+                            KeyOwner owner, Attempt attempt)
 {
     for (Rounds rounds;; rounds.next()) {
         StoredKey there(key.digest);
@@ -79,7 +79,7 @@ Task<bool> write_unfinished(const StoreLinks& links, StoredKey& key,
         }
         const bool is_own =
             found == RecordFound::found && there.record.id == key.record.id;
-        if (again && !is_own) {
+        if (attempt == Attempt::repeated && !is_own) {
             throw overtaken("the new key was removed meanwhile");
         }
         std::optional<std::int64_t> seen;
@@ -137,10 +137,10 @@ Task<> index_key(const StoreLinks& links, const StoredKey& key)
 }
 
 Task<> store_unfinished(const StoreLinks& links, StoredKey& key, KeyOwner owner,
-                        bool again)
+                        Attempt attempt)
 {
     // Before the indexes: if interrupted, the record expires after a day.
-    const bool written = co_await write_unfinished(links, key, owner, again);
+    const bool written = co_await write_unfinished(links, key, owner, attempt);
     if (!written) {
         co_return;
     }

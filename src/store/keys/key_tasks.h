@@ -54,14 +54,16 @@ enum class KeyOwner {
     unchanged     // stays as it is: a key of it is rotated or restored
 };
 
+// Whether an attempt of the same request has stored the key before.
+enum class Attempt { first, repeated };
+
 // Stores a new key, still unfinished, and adds it to the indexes. Replaces what
 // an interrupted attempt with the same secret has left, and deletes its
 // account. A key that exists is refused, unless it has this id: then another
-// attempt of the same request has finished it, and `key` becomes that one. With
-// `again`, an attempt has stored it before: if it is gone, it was removed
-// since, and is refused as overtaken.
+// attempt of the same request has finished it, and `key` becomes that one. A
+// repeated attempt whose key is gone is refused as overtaken: it was removed.
 Task<> store_unfinished(const StoreLinks& links, StoredKey& key, KeyOwner owner,
-                        bool again);
+                        Attempt attempt);
 
 // Completes what the account of a stored key may lack of it: after an
 // interruption of the above, or a loss of data. Refuses an account that does
