@@ -233,7 +233,7 @@ struct AdminRequest : AdministeredKey {
                               {wire, wire, schema},
                               clock,
                               service::Pauses(alarm),
-                              service::ListLine(alarm)};
+                              service::ListSemaphore(alarm)};
     Once<service::AdminResponse> waiter;
     const Ready entry{bulk(digest)};
     // Of the key, and of its account, which has the same id.

@@ -26,7 +26,8 @@ struct Admin {
     FakeAlarm alarm;
     AlarmClock clock{alarm};
     service::AdminStore admin{world.schema, world.links(), clock,
-                              service::Pauses(alarm), service::ListLine(alarm)};
+                              service::Pauses(alarm),
+                              service::ListSemaphore(alarm)};
     store::Operations running;
     Result<AdminResponse> result;
 

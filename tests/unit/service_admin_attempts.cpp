@@ -92,7 +92,7 @@ struct Host {
                               {link, link, redis.schema},
                               clock,
                               service::Pauses(alarm),
-                              service::ListLine(alarm)};
+                              service::ListSemaphore(alarm)};
     store::Operations running;
     Result<AdminResponse> result;
 };

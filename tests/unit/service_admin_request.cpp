@@ -40,16 +40,17 @@ struct AdminWorker {
                               {worker.link, worker.link, worker.storage.schema},
                               worker.clock,
                               service::Pauses(pauses),
-                              service::ListLine(alarm)};
+                              service::ListSemaphore(alarm)};
 };
 
-// Requests for lists, while others have all turns.
+// Requests for lists, while others have all slots.
 struct ListsInLine : AdminWorker {
     ListsInLine()
     {
-        for (std::size_t i = 0; i < service::ListLine::kMost; ++i) {
+        for (std::size_t i = 0; i < service::ListSemaphore::kMaxConcurrent;
+             ++i) {
             DoneWaiter waiter;
-            others.emplace_back(store.lists).wait(waiter);
+            others.emplace_back(store.lists).acquire(waiter);
             REQUIRE(waiter.calls == 1);
             REQUIRE_FALSE(waiter.failed);
         }
@@ -69,7 +70,7 @@ struct ListsInLine : AdminWorker {
         CHECK(client.responses == 0);
     }
 
-    std::list<service::ListTurn> others;
+    std::list<service::ListSlot> others;
     FakeClient list{worker, Method::get, "/admin/v1/keys"};
     FakeClient second{worker, Method::get, "/admin/v1/accounts"};
     FakeClient usage{worker, Method::get, "/admin/v1/usage"};
@@ -213,7 +214,7 @@ TEST_CASE("lists take turns, so that customers find room in the queue",
     }
     SECTION("nor for ever")
     {
-        f.advance(service::ListLine::kPatience - 1);
+        f.advance(service::ListSemaphore::kMaxWait - 1);
         CHECK(f.list.responses == 0);
         f.advance(1);
         for (FakeClient* each : {&f.list, &f.second, &f.usage, &f.plan}) {
@@ -257,10 +258,10 @@ TEST_CASE("a list whose turn comes late needs a key that is still usable",
     {
         f.worker.reply_record({{"scopes", "admin"}, {"disabled", "1"}});
         CHECK(f.list.status == 401);
-        // The request still exists, but its turn has ended.
+        // The request still exists, but its slot is free again.
         DoneWaiter waiter;
-        service::ListTurn turn(f.store.lists);
-        turn.wait(waiter);
+        service::ListSlot slot(f.store.lists);
+        slot.acquire(waiter);
         CHECK(waiter.calls == 1);
     }
 }

@@ -95,14 +95,14 @@ WorkerStorage::WorkerStorage(const StorageSettings& settings,
 WorkerAdmin::WorkerAdmin(WorkerStorage& storage, store::Links redis,
                          const store::Clock& clock, ngx_log_t& log)
     : pause_alarm(&log, ngx_base::OnExit::delay),
-      line_alarm(&log, ngx_base::OnExit::delay),
+      list_alarm(&log, ngx_base::OnExit::delay),
       limits_link(
           make_limits_link(redis, storage.storage.schema, clock, storage.log)),
       store{storage.storage.schema,
             {links_over(limits_link, redis), storage.storage.schema},
             clock,
             service::Pauses(pause_alarm),
-            service::ListLine(line_alarm)}
+            service::ListSemaphore(list_alarm)}
 {}
 
 Worker::Worker(const MainConf& conf, ngx_log_t& log)

@@ -48,7 +48,7 @@ struct WorkerAdmin {
                 const store::Clock& clock, ngx_log_t& log);
 
     ngx_redis::EventLoopAlarm pause_alarm;
-    ngx_redis::EventLoopAlarm line_alarm;
+    ngx_redis::EventLoopAlarm list_alarm;
     const std::unique_ptr<store::LimitsLink> limits_link;  // with two Redis
     service::AdminStore store;
 };

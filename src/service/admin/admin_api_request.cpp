@@ -26,7 +26,7 @@ api::Digest digest_of_post(std::string_view path, std::string_view body)
     return api::sha256(all);
 }
 
-// Whether it may take as much of Redis's queue as a ListLine assumes.
+// Whether it may take as much of Redis's queue as a ListSemaphore assumes.
 bool reads_many(const AdminCall& call) noexcept
 {
     using api::Operation;
@@ -53,10 +53,10 @@ RequestTask::Context answered_by(Responder& responder,
 
 AdminApiRequest::AdminApiRequest(const RequestTask::Context& context,
                                  BodySource& body, AdminStore& store) noexcept
-    : AdmittedTask(answered_by(end_of_turn_, context)),
+    : AdmittedTask(answered_by(slot_release_, context)),
       route_(api::admin_route(context.request.method(), context.request.path(),
                               context.settings.base_path)),
-      body_(body), store_(store), end_of_turn_(turn_, context.responder)
+      body_(body), store_(store), slot_release_(slot_, context.responder)
 {
     report().operation = route_.operation;
     report().wants_document =
@@ -74,11 +74,11 @@ void AdminApiRequest::run()
     }
 }
 
-// What only waits for its turn is not begun.
+// What only waits for a slot is not begun.
 void AdminApiRequest::abandon() noexcept
 {
     finish();
-    turn_.give_up();
+    slot_.give_up();
     AdmittedTask::abandon();
 }
 
@@ -158,12 +158,12 @@ void AdminApiRequest::parse(const std::string& body)
         return confirm_key();
     }
     if (may_wait()) {
-        turn_.wait(turn_awaited_.begin());
+        slot_.acquire(slot_awaited_.begin());
     }
 }
 
 // Only now: the key may have been revoked while the request waited.
-void AdminApiRequest::begin_turn(const store::Done&)
+void AdminApiRequest::on_slot(const store::Done&)
 {
     confirm_key();
 }

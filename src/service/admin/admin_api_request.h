@@ -9,8 +9,8 @@
 
 namespace petstore::service {
 
-// A request to the admin API: admission, the scope `admin`, its turn if it is a
-// list, then its operation, which goes on if the client leaves.
+// A request to the admin API: admission, the scope `admin`, a ListSlot if it is
+// a list, then its operation, which goes on if the client leaves.
 class AdminApiRequest final : public AdmittedTask,
                               private BodyWaiter,
                               private store::Waiter<AdminResponse> {
@@ -22,26 +22,26 @@ public:
     void abandon() noexcept override;
 
 private:
-    // Ends the turn, however the request is answered, and passes that on: a
-    // client that reads slowly has no turn meanwhile.
-    class EndOfTurn final : public Responder {
+    // Releases the slot, however the request is answered, and passes that on: a
+    // client that reads slowly has none meanwhile.
+    class SlotRelease final : public Responder {
     public:
-        EndOfTurn(ListTurn& turn, Responder& responder) noexcept
-            : turn_(turn), responder_(responder)
+        SlotRelease(ListSlot& slot, Responder& responder) noexcept
+            : slot_(slot), responder_(responder)
         {}
         void respond(const Response& response) noexcept override
         {
-            turn_.end();
+            slot_.release();
             responder_.respond(response);
         }
         void fail() noexcept override
         {
-            turn_.end();
+            slot_.release();
             responder_.fail();
         }
 
     private:
-        ListTurn& turn_;
+        ListSlot& slot_;
         Responder& responder_;
     };
 
@@ -56,7 +56,7 @@ private:
         return request().method() == method;
     }
     void parse(const std::string& body);
-    void begin_turn(const store::Done&);
+    void on_slot(const store::Done&);
     void start();
     void take(const AdminResponse& result);
     void refuse_operation(const store::Failure& failure);
@@ -66,10 +66,10 @@ private:
     AdminStore& store_;
     std::optional<api::Digest> once_;  // of its Idempotency-Key
     AdminCall call_;                   // once it was parsed
-    ListTurn turn_{store_.lists};
-    EndOfTurn end_of_turn_;
-    Await<store::Done, AdminApiRequest, &AdminApiRequest::begin_turn>
-        turn_awaited_{*this, *this};
+    ListSlot slot_{store_.lists};
+    SlotRelease slot_release_;
+    Await<store::Done, AdminApiRequest, &AdminApiRequest::on_slot>
+        slot_awaited_{*this, *this};
     store::Operations running_;
 };
 

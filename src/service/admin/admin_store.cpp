@@ -23,10 +23,10 @@ void Pauses::on_alarm() noexcept
     }
 }
 
-void ListLine::on_alarm() noexcept
+void ListSemaphore::on_alarm() noexcept
 {
-    while (begun_ < kMost && !waiting_.empty()) {
-        waiting_.front()->begin();
+    while (in_use_ < kMaxConcurrent && !waiting_.empty()) {
+        waiting_.front()->take();
     }
     const std::uint64_t now = alarm_.now();
     while (!waiting_.empty()
@@ -39,68 +39,68 @@ void ListLine::on_alarm() noexcept
     }
 }
 
-ListTurn::~ListTurn()
+ListSlot::~ListSlot()
 {
     if (waiter_ != nullptr) {
-        leave_line();
+        leave_queue();
     }
-    end();
+    release();
 }
 
-void ListTurn::wait(store::Waiter<store::Done>& waiter) noexcept
+void ListSlot::acquire(store::Waiter<store::Done>& waiter) noexcept
 {
     try {
-        place_ = line_.waiting_.insert(line_.waiting_.end(), this);
+        position_ = semaphore_.waiting_.insert(semaphore_.waiting_.end(), this);
     } catch (...) {
         return waiter.on_result(store::unavailable());
     }
     waiter_ = &waiter;
-    give_up_at_ = line_.alarm_.now() + ListLine::kPatience;
-    if (line_.waiting_.size() > 1) {
+    give_up_at_ = semaphore_.alarm_.now() + ListSemaphore::kMaxWait;
+    if (semaphore_.waiting_.size() > 1) {
         return;
     }
-    if (line_.begun_ < ListLine::kMost) {
-        begin();
+    if (semaphore_.in_use_ < ListSemaphore::kMaxConcurrent) {
+        take();
     } else {
-        line_.alarm_.set(line_, give_up_at_);
+        semaphore_.alarm_.set(semaphore_, give_up_at_);
     }
 }
 
-void ListTurn::begin() noexcept
+void ListSlot::take() noexcept
 {
     store::Waiter<store::Done>& waiter = *waiter_;
-    leave_line();
-    has_begun_ = true;
-    ++line_.begun_;
+    leave_queue();
+    is_held_ = true;
+    ++semaphore_.in_use_;
     waiter.on_result(store::Done());
 }
 
-void ListTurn::give_up() noexcept
+void ListSlot::give_up() noexcept
 {
     if (waiter_ != nullptr) {
         store::Waiter<store::Done>& waiter = *waiter_;
-        leave_line();
+        leave_queue();
         waiter.on_result(store::unavailable());
     }
 }
 
-void ListTurn::end() noexcept
+void ListSlot::release() noexcept
 {
-    if (!std::exchange(has_begun_, false)) {
+    if (!std::exchange(is_held_, false)) {
         return;
     }
-    --line_.begun_;
-    if (!line_.waiting_.empty()) {
-        line_.alarm_.set(line_, line_.alarm_.now());
+    --semaphore_.in_use_;
+    if (!semaphore_.waiting_.empty()) {
+        semaphore_.alarm_.set(semaphore_, semaphore_.alarm_.now());
     }
 }
 
-void ListTurn::leave_line() noexcept
+void ListSlot::leave_queue() noexcept
 {
     waiter_ = nullptr;
-    line_.waiting_.erase(place_);
-    if (line_.waiting_.empty()) {
-        line_.alarm_.stop();  // it would delay the exit of a worker
+    semaphore_.waiting_.erase(position_);
+    if (semaphore_.waiting_.empty()) {
+        semaphore_.alarm_.stop();  // it would delay the exit of a worker
     }
 }
 

@@ -32,62 +32,62 @@ private:
     std::vector<void*> waiting_;
 };
 
-class ListTurn;
+class ListSlot;
 
-// The line of operations that read many records, which take turns: each has up
-// to 256 commands in the queue to Redis, which is that of customers' requests,
+// Limits how many operations that read many records run at once: each has up to
+// 256 commands in the queue to Redis, which is that of customers' requests,
 // too.
-class ListLine final : private redis::Alarm::User {
+class ListSemaphore final : private redis::Alarm::User {
 public:
-    static constexpr std::size_t kMost = 8;  // at a time
-    // How long one waits, in milliseconds.
-    static constexpr std::uint64_t kPatience = 5000;
+    static constexpr std::size_t kMaxConcurrent = 8;
+    static constexpr std::uint64_t kMaxWait = 5000;  // milliseconds
 
     // `alarm` is borrowed.
-    explicit ListLine(redis::Alarm& alarm) noexcept : alarm_(alarm) {}
+    explicit ListSemaphore(redis::Alarm& alarm) noexcept : alarm_(alarm) {}
 
 private:
-    friend class ListTurn;
+    friend class ListSlot;
 
     void on_alarm() noexcept override;
 
     redis::Alarm& alarm_;
-    std::size_t begun_ = 0;         // turns
-    std::list<ListTurn*> waiting_;  // the first came first
+    std::size_t in_use_ = 0;        // slots
+    std::list<ListSlot*> waiting_;  // in order of arrival
 };
 
-// An operation's place in the line, and then its turn. Leaves at the latest
+// An operation's slot, which it may have to wait for. Released at the latest
 // when it is destroyed.
-class ListTurn {
+class ListSlot {
 public:
-    // `line` is borrowed.
-    explicit ListTurn(ListLine& line) noexcept : line_(line) {}
-    ~ListTurn();
-    ListTurn(const ListTurn&) = delete;
-    ListTurn& operator=(const ListTurn&) = delete;
+    // `semaphore` is borrowed.
+    explicit ListSlot(ListSemaphore& semaphore) noexcept : semaphore_(semaphore)
+    {}
+    ~ListSlot();
+    ListSlot(const ListSlot&) = delete;
+    ListSlot& operator=(const ListSlot&) = delete;
 
-    // Calls the waiter when the turn has come, possibly before this returns, or
-    // with a failure if it does not.
-    void wait(store::Waiter<store::Done>& waiter) noexcept;
+    // Calls the waiter once the slot is acquired, possibly before this returns,
+    // or with a failure if that takes too long.
+    void acquire(store::Waiter<store::Done>& waiter) noexcept;
 
     // Ends the wait, if there is one, with a failure.
     void give_up() noexcept;
 
-    // Ends the turn, if it has come. The next one is called by the alarm, never
-    // within this.
-    void end() noexcept;
+    // Does nothing without a slot. The alarm calls the next operation, never
+    // this function.
+    void release() noexcept;
 
 private:
-    friend class ListLine;
+    friend class ListSemaphore;
 
-    void begin() noexcept;
-    void leave_line() noexcept;
+    void take() noexcept;
+    void leave_queue() noexcept;
 
-    ListLine& line_;
+    ListSemaphore& semaphore_;
     store::Waiter<store::Done>* waiter_ = nullptr;  // while it waits
-    std::list<ListTurn*>::iterator place_;          // the same
+    std::list<ListSlot*>::iterator position_;       // the same
     std::uint64_t give_up_at_ = 0;
-    bool has_begun_ = false;
+    bool is_held_ = false;
 };
 
 // What the admin API works with: connections that may have rights of their own.
@@ -97,7 +97,7 @@ struct AdminStore {
     const store::StoreLinks links;
     const store::Clock& clock;
     Pauses pauses;
-    ListLine lists;
+    ListSemaphore lists;
 };
 
 }  // namespace petstore::service
