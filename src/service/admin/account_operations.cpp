@@ -92,7 +92,7 @@ AdminTask create_account(const AdminCall& call, AdminStore& store,
                          const Attempt& attempt)
 {
     api::AccountRecord account;
-    account.id = attempt.id;
+    account.id = attempt.made.id;
     call.body.apply(account);
     const api::OwnPlan none;
     co_await check_plan(call, store, none, account);

@@ -19,11 +19,11 @@ find_made_key(const AdminCall& call, const AdminStore& store,
     if (call.body.sha256) {
         // By its digest: an import may not have reached the index.
         found = co_await store::find_optional(store.links, *call.body.sha256);
-        if (found && found->record.id != attempt.id) {
+        if (found && found->record.id != attempt.made.id) {
             found.reset();
         }
     } else {
-        found = co_await store::find_optional(store.links, attempt.id);
+        found = co_await store::find_optional(store.links, attempt.made.id);
         if (!found) {
             throw overtaken();  // it was removed meanwhile
         }
@@ -101,8 +101,8 @@ store::Task<bool> is_overtaken(const AdminStore& store, const Attempt& attempt)
         co_await store::find_claim(store.links.main, attempt.claim);
     const bool is_own =
         now
-        && (now->status == 0 ? now->made.id == attempt.id
-                             : now->location == "/keys/" + attempt.id);
+        && (now->status == 0 ? now->made.id == attempt.made.id
+                             : now->location == "/keys/" + attempt.made.id);
     co_return !is_own;
 }
 

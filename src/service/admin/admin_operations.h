@@ -17,11 +17,13 @@
 
 namespace petstore::service {
 
-// The ids of what a POST makes. `repeated`: another attempt has chosen them,
-// and may have made it; a key with a secret it has stored.
-struct Attempt : store::AdminClaim::Made {
+// An attempt at a POST.
+struct Attempt {
+    store::AdminClaim::Made made;  // the ids of what it makes
+    // Another attempt has chosen these ids, and may have made it; a key with a
+    // secret it has stored.
     bool repeated = false;
-    std::vector<Made> earlier;  // see AdminClaim
+    std::vector<store::AdminClaim::Made> earlier;  // see AdminClaim
     std::string claim;  // its Redis key; empty without an Idempotency-Key
 };
 

@@ -119,16 +119,22 @@ bool makes_secret(const AdminCall& call)
            || call.operation == api::Operation::rotate_key;
 }
 
+struct Claimed {
+    store::AdminClaim claim;
+    bool repeated = false;  // see Attempt
+};
+
 // Takes over a stalled attempt; nullopt if another one did so first. Objects
 // keep their ids. Only an unstored key gets a new one, since two secrets cannot
 // share one. The old key is looked for after the claim names the new one: an
 // attempt that stores it later will see that.
-store::Task<std::optional<store::AdminClaim>>
-take_over(const AdminCall& call, AdminStore& store, const std::string& key,
-          const store::AdminClaim& stalled, bool& keeps_id)
+store::Task<std::optional<Claimed>> take_over(const AdminCall& call,
+                                              AdminStore& store,
+                                              const std::string& key,
+                                              const store::AdminClaim& stalled)
 {
     store::AdminClaim mine = new_claim(call);
-    keeps_id = !makes_secret(call);
+    bool keeps_id = !makes_secret(call);
     mine.earlier = stalled.earlier;
     if (makes_secret(call)) {
         mine.earlier.push_back(stalled.made);
@@ -154,12 +160,15 @@ take_over(const AdminCall& call, AdminStore& store, const std::string& key,
             break;
         }
     }
-    co_return taken ? std::optional(std::move(mine)) : std::nullopt;
+    if (!taken) {
+        co_return std::nullopt;
+    }
+    co_return Claimed{std::move(mine), keeps_id};
 }
 
-// The claim of this attempt, or one that is done. `repeated`: see Attempt.
-store::Task<store::AdminClaim> claim(const AdminCall& call, AdminStore& store,
-                                     const std::string& key, bool& repeated)
+// The claim of this attempt, or one that is done.
+store::Task<Claimed> claim(const AdminCall& call, AdminStore& store,
+                           const std::string& key)
 {
     const store::AdminClaim mine = new_claim(call);
     std::string watched;
@@ -168,13 +177,13 @@ store::Task<store::AdminClaim> claim(const AdminCall& call, AdminStore& store,
         const auto there =
             co_await store::claim_request(store.links.main, key, mine);
         if (!there) {
-            co_return mine;
+            co_return Claimed{mine};
         }
         if (there->request != mine.request) {
             throw reused();
         }
         if (there->status != 0) {
-            co_return *there;
+            co_return Claimed{*there};
         }
         const store::Monotonic now = store.clock.monotonic();
         if (there->attempt != watched) {
@@ -185,7 +194,7 @@ store::Task<store::AdminClaim> claim(const AdminCall& call, AdminStore& store,
             co_await Pause(store.pauses);
             continue;
         }
-        auto taken = co_await take_over(call, store, key, *there, repeated);
+        auto taken = co_await take_over(call, store, key, *there);
         if (taken) {
             co_return std::move(*taken);
         }
@@ -225,8 +234,7 @@ store::Task<bool> forget(AdminStore& store, const std::string& key,
     }
 }
 
-// Whether a change may have been made.
-bool is_open(const store::Failure& failure)
+bool may_have_changed(const store::Failure& failure)
 {
     return failure.refusal != store::Refusal::damaged
            && (failure.not_in_effect || failure.after_change);
@@ -236,21 +244,19 @@ AdminTask perform_once(const AdminCall& call, AdminStore& store)
 {
     const std::string key =
         store.schema.admin_request(call.caller_account_id, call.once->key);
-    Attempt attempt;
-    const auto mine = co_await claim(call, store, key, attempt.repeated);
+    const Claimed claimed = co_await claim(call, store, key);
+    const store::AdminClaim& mine = claimed.claim;
     if (mine.status != 0) {
         co_return replayed(mine);
     }
-    static_cast<store::AdminClaim::Made&>(attempt) = mine.made;
-    attempt.earlier = mine.earlier;
-    attempt.claim = key;
+    const Attempt attempt{mine.made, claimed.repeated, mine.earlier, key};
     std::optional<store::Failed> refused;
     AdminResponse response;
     try {
         response = co_await store::Nested(perform(call, store, attempt));
     } catch (store::Failed& failed) {
         // A repetition completes it.
-        if (is_open(failed.failure)
+        if (may_have_changed(failed.failure)
             || failed.failure.refusal == store::Refusal::overtaken) {
             failed.failure.not_in_effect = true;
             throw;
@@ -307,7 +313,7 @@ constexpr Refused kRefusals[] = {
 // Of concurrent changes of one key, one is overtaken by another.
 store::Failure in_terms_of_api(store::Failure failure, api::Operation operation)
 {
-    if (is_open(failure)) {
+    if (may_have_changed(failure)) {
         failure.error = overtaken().failure.error;
         return failure;
     }
@@ -337,8 +343,7 @@ AdminTask answer_call(AdminCall call, AdminStore& store)
             co_return co_await perform_once(call, store);
         }
         Attempt attempt;
-        attempt.id = store::new_id();
-        attempt.account = store::new_id();
+        attempt.made = {store::new_id(), store::new_id()};
         co_return co_await store::Nested(perform(call, store, attempt));
     } catch (store::Failed& failed) {
         failed.failure =

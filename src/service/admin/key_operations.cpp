@@ -143,10 +143,47 @@ owner_of(const AdminCall& call, const AdminStore& store,
     co_return name;
 }
 
+// Gives the key its digest: that of the key that another attempt has `made`, of
+// the imported one, or of a new secret. Returns that secret, else nothing.
+std::string set_digest(const AdminCall& call, const AdminStore& store,
+                       const std::optional<store::StoredKey>& made,
+                       store::StoredKey& key)
+{
+    if (made) {
+        key.digest = made->digest;
+        key.unfinished = true;
+        key.record.last4 = made->record.last4;
+        return "";
+    }
+    if (call.body.sha256) {
+        key.digest = *call.body.sha256;
+        return "";
+    }
+    return store::give_secret(key, store.schema.prefix());
+}
+
+store::Task<store::StoredKey>
+store_key(const AdminCall& call, const AdminStore& store,
+          const store::StoredKey& key,
+          const std::optional<store::AccountName>& owner)
+{
+    try {
+        co_return co_await store::store_key(store.links, key, owner);
+    } catch (const store::Failed& failed) {
+        if (failed.failure.refusal != store::Refusal::account_not_found) {
+            throw;
+        }
+        if (owner) {
+            throw no_such_owner(call.body);
+        }
+        throw overtaken();  // by an attempt that removes what others made
+    }
+}
+
 // Accounts that attempts have made for keys that they have not stored.
 store::Task<> remove_earlier(AdminStore& store, const Attempt& attempt)
 {
-    for (const Attempt::Made& made : attempt.earlier) {
+    for (const store::AdminClaim::Made& made : attempt.earlier) {
         const store::AccountName name{made.account, {}};
         try {
             co_await store::delete_account(store.links, name);
@@ -218,7 +255,7 @@ AdminTask create_key(const AdminCall& call, AdminStore& store,
     }
     store::StoredKey key;
     api::KeyRecord& record = key.record;
-    record.id = attempt.id;
+    record.id = attempt.made.id;
     record.created = made ? made->record.created : now;
     if (auto error = call.body.apply(record, record.created)) {
         throw invalid(std::move(*error));
@@ -226,28 +263,9 @@ AdminTask create_key(const AdminCall& call, AdminStore& store,
     api::AccountRecord account;
     auto owner = co_await owner_of(call, store, account);
     co_await check_plan(call, store, record, account);
-    record.account = owner ? owner->id : attempt.account;
-    std::string secret;
-    if (made) {
-        key.digest = made->digest;
-        key.unfinished = true;
-        record.last4 = made->record.last4;
-    } else if (call.body.sha256) {
-        key.digest = *call.body.sha256;
-    } else {
-        secret = store::give_secret(key, store.schema.prefix());
-    }
-    try {
-        key = co_await store::store_key(store.links, key, owner);
-    } catch (const store::Failed& failed) {
-        if (failed.failure.refusal != store::Refusal::account_not_found) {
-            throw;
-        }
-        if (owner) {
-            throw no_such_owner(call.body);
-        }
-        throw overtaken();  // by an attempt that removes what others made
-    }
+    record.account = owner ? owner->id : attempt.made.account;
+    const std::string secret = set_digest(call, store, made, key);
+    key = co_await store_key(call, store, key, owner);
     const bool gives_way = co_await confirmed(is_overtaken(store, attempt));
     if (gives_way) {
         co_await confirmed(store::discard_key(store.links, key));
@@ -334,7 +352,7 @@ AdminTask rotate_key(const AdminCall& call, AdminStore& store,
     if (made) {
         next = std::move(*made);
     } else {
-        next.record.id = attempt.id;
+        next.record.id = attempt.made.id;
         next.record.created = now;
         secret = store::give_secret(next, store.schema.prefix());
     }
