@@ -76,10 +76,10 @@ void PetRead::read()
         if (const auto* failure = fetched_->failure()) {
             return request_.refuse(failure->error);
         }
-        version = storage.read_cache.latest(fetched_->value());
+        version = storage.read_cache.latest_after(fetched_->value());
     }
     if (version) {
-        if (auto response = storage.read_cache.find(key, *version)) {
+        if (auto response = storage.read_cache.find_latest(key, *version)) {
             return send(std::move(response));
         }
     }

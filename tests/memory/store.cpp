@@ -383,7 +383,7 @@ struct Reads {
         }
         store::SharedResponse found;
         try {
-            found = cache.find(key, version);
+            found = cache.find_latest(key, version);
         } catch (const std::bad_alloc&) {
         }
         if (found != nullptr) {

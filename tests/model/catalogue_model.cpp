@@ -753,7 +753,7 @@ void check_read(Shop& shop, BlockingLink& link, store::ReadCache& cache,
     if (reader.read_ahead(key)) {
         reader.confirm(key, now);
     }
-    auto response = cache.find(key, now);
+    auto response = cache.find_latest(key, now);
     if (response == nullptr) {
         ReadWaiter waiter;
         reader.read(key, now, waiter);

@@ -411,7 +411,7 @@ void Request::on_reply(const redis::Reply& reply) noexcept
     if (ahead_) {
         worker_.reader.confirm(key_, version);
     }
-    if (const auto response = worker_.cache.find(key_, version)) {
+    if (const auto response = worker_.cache.find_latest(key_, version)) {
         from_memory = true;
         return on_result(response);
     }

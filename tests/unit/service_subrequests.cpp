@@ -106,7 +106,7 @@ TEST_CASE("a subrequest does not wait for the report of the denial",
     worker.settings.ban.threshold = 0;
     worker.know_key(
         {{"plan", "enterprise"}, {"per_minute", "1"}, {"per_day", "10"}});
-    worker.cached_key()->account->return_denials({1, 1});
+    worker.cached_key()->account->add_unreported({1, 1});
     FakeClient first(worker, Method::get, kNothing);
     FakeClient second(worker, first, kNothing);
     first.start();

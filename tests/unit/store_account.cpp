@@ -362,7 +362,7 @@ TEST_CASE("after a failed report an account is left alone for half a second",
     api::BanPolicy policy;
     policy.threshold = 60;
     account.remember(limited(), kEpoch, 1000, 1000);
-    account.return_denials({70, 70, 60, 1000});
+    account.add_unreported({70, 70, 60, 1000});
     CHECK(account.count_strike(policy, kLimits, 1500));
     CHECK(account.needs_confirmation(1500));
     const auto taken = account.take_denials(policy, 1500);
@@ -406,7 +406,7 @@ TEST_CASE("the keys of an account share its state", "[store]")
     auto account = cache.account("a");
     CHECK(cache.account("a") == account);
     CHECK(cache.account("b") != account);
-    account->return_denials({5, 5});
+    account->add_unreported({5, 5});
     CHECK(cache.account("a")->has_denials());
     account.reset();
     // It is dropped with its last user.
@@ -440,7 +440,7 @@ TEST_CASE("an index finds each of many accounts until its last user leaves",
     std::vector<store::Ref<Account>> accounts;
     for (int i = 0; i < 1000; ++i) {
         accounts.push_back(index.get("a" + std::to_string(i)));
-        accounts.back()->return_denials({i + 1, i + 1});
+        accounts.back()->add_unreported({i + 1, i + 1});
     }
     for (int i = 0; i < 1000; i += 2) {
         accounts[static_cast<std::size_t>(i)].reset();

@@ -149,7 +149,7 @@ TEST_CASE("keys stay within their memory, and those in use stay longest",
     CHECK(cache.bytes() > kMegabyte * 8 / 10);
     CHECK(cache.find(digest_of(0)) != nullptr);
     // Their accounts were dropped with them.
-    cache.account("a00000000000000")->return_denials({7, 7});
+    cache.account("a00000000000000")->add_unreported({7, 7});
     CHECK_FALSE(cache.account("a00000000000000")->has_denials());
 }
 

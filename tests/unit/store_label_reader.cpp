@@ -10,7 +10,7 @@ using namespace petstore;
 
 namespace {
 
-struct Known final : store::Labels {
+struct Known final : store::LabelObserver {
     void on_names(std::string_view account, std::string_view external_id,
                   std::string_view label) noexcept override
     {

@@ -236,7 +236,7 @@ TEST_CASE("requests join a search that goes on", "[store]")
     f.link.reply("*0\r\n");
     CHECK(f.page().body == json({5}));
     CHECK(later.results.size() == 1);
-    CHECK(f.cache.find(sold(20), now) != nullptr);
+    CHECK(f.cache.find_latest(sold(20), now) != nullptr);
 }
 
 // The page may then mix two states. It is as new as its version, and is not
@@ -246,10 +246,10 @@ TEST_CASE("a change between two calls outdates the page", "[store]")
     Fixture f;
     const Version now{2 * kSpan, 1};
     const Version changed{2 * kSpan, 2};
-    f.cache.find(sold(20), now);
+    f.cache.find_latest(sold(20), now);
     f.reader.read(sold(20), now, f.waiter);
     f.link.reply(rows({5}));
-    f.cache.find(sold(20), changed);
+    f.cache.find_latest(sold(20), changed);
     ReadWaiter later;
     SECTION("for a request that knows of it while the search goes on")
     {
@@ -261,7 +261,7 @@ TEST_CASE("a change between two calls outdates the page", "[store]")
     {
         f.link.reply("*0\r\n");
         CHECK(f.page().version.changes == 1);
-        CHECK(f.cache.find(sold(20), changed) == nullptr);
+        CHECK(f.cache.find_latest(sold(20), changed) == nullptr);
         f.reader.read(sold(20), changed, later);
     }
     REQUIRE(f.link.commands.size() == 1);
@@ -274,7 +274,7 @@ TEST_CASE("a change between two calls outdates the page", "[store]")
 TEST_CASE("a search ahead of a denied request stops", "[store]")
 {
     Fixture f;
-    f.cache.find(sold(20), Version{2 * kSpan, 1});
+    f.cache.find_latest(sold(20), Version{2 * kSpan, 1});
     REQUIRE(f.reader.read_ahead(sold(20)));
     CHECK(f.search() == Words{"0", "21", text(kFirst), "more"});
     f.link.reply("*0\r\n");
@@ -285,7 +285,7 @@ TEST_CASE("a search ahead of an admitted request goes on", "[store]")
 {
     Fixture f;
     const Version now{2 * kSpan, 1};
-    f.cache.find(sold(20), now);
+    f.cache.find_latest(sold(20), now);
     REQUIRE(f.reader.read_ahead(sold(20)));
     f.reader.confirm(sold(20), now);
     f.reader.read(sold(20), now, f.waiter);

@@ -107,11 +107,11 @@ TEST_CASE("data read before commands were reordered are not kept", "[store]")
     Fixture f;
     f.reader.read(ReadKey::of_pet(7), kNow, f.waiter);
     f.link.reply(bulk("s1:x"));
-    CHECK(f.cache.find(ReadKey::of_pet(7), kNow) != nullptr);
+    CHECK(f.cache.find_latest(ReadKey::of_pet(7), kNow) != nullptr);
     ++f.link.overtaken;
     CHECK(body_of(f.waiter)
           == R"({"id":7,"name":"x","categoryId":1,"status":"sold"})");
-    CHECK(f.cache.find(ReadKey::of_pet(7), kNow) == nullptr);
+    CHECK(f.cache.find_latest(ReadKey::of_pet(7), kNow) == nullptr);
 }
 
 TEST_CASE("data read while commands were reordered are not kept", "[store]")
@@ -122,7 +122,7 @@ TEST_CASE("data read while commands were reordered are not kept", "[store]")
     f.link.reply(bulk("s1:x"));
     CHECK(body_of(f.waiter)
           == R"({"id":7,"name":"x","categoryId":1,"status":"sold"})");
-    CHECK(f.cache.find(ReadKey::of_pet(7), kNow) == nullptr);
+    CHECK(f.cache.find_latest(ReadKey::of_pet(7), kNow) == nullptr);
 }
 
 TEST_CASE("data read ahead while commands were reordered are read again",
@@ -192,7 +192,7 @@ TEST_CASE("ids are read once, and again after a change of everything",
     const store::Version before{10, 1};
     CHECK(f.cache.lacks(ReadKey::of_pet(11), before));
     CHECK_FALSE(f.cache.lacks(ReadKey::of_pet(10), before));
-    CHECK(f.cache.find(ReadKey::of_pet(1), before) == nullptr);
+    CHECK(f.cache.find_latest(ReadKey::of_pet(1), before) == nullptr);
 
     // A create after a failover has started a segment: id 11 is lost.
     const store::Version now{11, 2};
@@ -222,7 +222,7 @@ TEST_CASE("a pet that was read at an outdated position is discarded", "[store]")
 {
     Fixture f;
     f.cache.put(one_segment(), 1);
-    CHECK(f.cache.find(ReadKey::of_pet(1), {20, 1}) == nullptr);
+    CHECK(f.cache.find_latest(ReadKey::of_pet(1), {20, 1}) == nullptr);
     // Read ahead, by the ids of before.
     REQUIRE(f.reader.read_ahead(ReadKey::of_pet(15)));
     const store::Version now{20, 2};
@@ -340,7 +340,7 @@ struct Shop {
             add();
         }
         know_ids(cache);
-        cache.find(pet(1), now);  // tells the reader the version
+        cache.find_latest(pet(1), now);  // tells the reader the version
     }
 
     void add()
@@ -474,7 +474,7 @@ struct Shop {
         if (ahead) {
             reader.confirm(key, now);
         }
-        const auto response = cache.find(key, now);
+        const auto response = cache.find_latest(key, now);
         Waiter waiter;
         if (response == nullptr) {
             reader.read(key, now, waiter);
@@ -640,7 +640,7 @@ TEST_CASE("a changed pet does not invalidate other buckets", "[store]")
         }
     }
     for (const auto& key : hit) {
-        CHECK(shop.cache.find(key, shop.now) == nullptr);
+        CHECK(shop.cache.find_latest(key, shop.now) == nullptr);
     }
     for (const auto& key : hit) {
         shop.ask(key);
@@ -676,9 +676,9 @@ TEST_CASE("an unlogged change invalidates everything", "[store]")
         shop.changes.back() = "nonsense";
     }
     shop.record(3) = "s8:another";
-    CHECK(shop.cache.find(Shop::pet(3), shop.now) == nullptr);
+    CHECK(shop.cache.find_latest(Shop::pet(3), shop.now) == nullptr);
     shop.ask(Shop::pet(3));
-    CHECK(shop.cache.find(Shop::pet(260), shop.now) == nullptr);
+    CHECK(shop.cache.find_latest(Shop::pet(260), shop.now) == nullptr);
     shop.ask(Shop::pet(4));
     CHECK(shop.ask(Shop::pet(5)) == kNone);
 }
@@ -693,7 +693,7 @@ TEST_CASE("concurrent requests share one read of the change log", "[store]")
     const auto first = shop.now;
     Waiter waiters[4];
     for (const int i : {0, 1}) {
-        CHECK(shop.cache.find(Shop::pet(10 + i), first) == nullptr);
+        CHECK(shop.cache.find_latest(Shop::pet(10 + i), first) == nullptr);
         shop.reader.read(Shop::pet(10 + i), first, waiters[i]);
     }
     CHECK(shop.sent() == kLog);
@@ -706,7 +706,7 @@ TEST_CASE("concurrent requests share one read of the change log", "[store]")
         shop.reply();
         CHECK(body_of(waiters[0]) == shop.json(10));
         shop.change(12, 'a');
-        CHECK(shop.cache.find(Shop::pet(12), shop.now) == nullptr);
+        CHECK(shop.cache.find_latest(Shop::pet(12), shop.now) == nullptr);
         shop.reader.read(Shop::pet(12), shop.now, waiters[2]);
         CHECK(shop.sent() == kLog);
     }
@@ -714,7 +714,7 @@ TEST_CASE("concurrent requests share one read of the change log", "[store]")
     {
         const std::string reply = array({bulk(shop.changes.back())});
         shop.change(12, 'a');
-        CHECK(shop.cache.find(Shop::pet(12), shop.now) == nullptr);
+        CHECK(shop.cache.find_latest(Shop::pet(12), shop.now) == nullptr);
         shop.reader.read(Shop::pet(12), shop.now, waiters[2]);
         CHECK(shop.sent() == kLog);
         shop.link.reply(reply);
@@ -748,7 +748,7 @@ TEST_CASE("requests with many versions share two reads of the change log",
         if (!logged) {
             shop.changes.pop_back();
         }
-        CHECK(shop.cache.find(Shop::pet(10), shop.now) == nullptr);
+        CHECK(shop.cache.find_latest(Shop::pet(10), shop.now) == nullptr);
         shop.reader.read(Shop::pet(10), shop.now, waiter);
     }
     int reads = 0;
@@ -776,7 +776,7 @@ TEST_CASE("without the change log everything is read again", "[store]")
     }
     shop.change(150, 'a');
     Waiter waiter;
-    CHECK(shop.cache.find(Shop::pet(3), shop.now) == nullptr);
+    CHECK(shop.cache.find_latest(Shop::pet(3), shop.now) == nullptr);
     shop.reader.read(Shop::pet(3), shop.now, waiter);
     CHECK(shop.sent() == kLog);
     SECTION("refused")
@@ -812,7 +812,7 @@ TEST_CASE("without the change log everything is read again", "[store]")
         shop.reply();
         CHECK(body_of(waiter) == shop.json(3));
         shop.change(150, 's');
-        CHECK(shop.cache.find(Shop::pet(3), shop.now) == nullptr);
+        CHECK(shop.cache.find_latest(Shop::pet(3), shop.now) == nullptr);
         shop.reader.read(Shop::pet(3), shop.now, second);
         REQUIRE(error_of(second));
     }
@@ -856,7 +856,7 @@ TEST_CASE("a filtered page depends on the first pet of the next one", "[store]")
         for (int i = 0; i < 3; ++i) {
             shop.ask(key);
         }
-        const auto response = shop.cache.find(key, shop.now);
+        const auto response = shop.cache.find_latest(key, shop.now);
         REQUIRE(response);
         return response->next_after;
     };
@@ -893,7 +893,7 @@ TEST_CASE("concurrent requests share one load of their bucket", "[store]")
         if (ahead[i]) {
             shop.reader.confirm(keys[i], shop.now);
         }
-        REQUIRE(shop.cache.find(keys[i], shop.now) == nullptr);
+        REQUIRE(shop.cache.find_latest(keys[i], shop.now) == nullptr);
         shop.reader.read(keys[i], shop.now, waiters[i]);
     }
     if (moved) {
@@ -1103,7 +1103,7 @@ TEST_CASE("an impossible version is damage", "[store]")
           Case{{0, -1}, "changes"}, Case{{7, 0}, "changes"}}) {
         CAPTURE(version.count, version.changes);
         Shop shop(200);
-        CHECK(shop.cache.find(Shop::pet(1), version) == nullptr);
+        CHECK(shop.cache.find_latest(Shop::pet(1), version) == nullptr);
         for (const auto& key :
              {Shop::pet(1), Shop::pet(1000), Shop::page(0), Shop::page(1000),
               Shop::page(0, 20, api::Status::sold)}) {
@@ -1176,7 +1176,7 @@ TEST_CASE("a catalogue that looks empty is examined", "[store]")
     auto& log = vacancy.shop.log;
     const auto key = GENERATE(Shop::page(0), Shop::page(1000), Shop::pet(1),
                               Shop::page(0, 20, api::Status::sold));
-    CHECK(vacancy.shop.cache.find(key, {}) == nullptr);
+    CHECK(vacancy.shop.cache.find_latest(key, {}) == nullptr);
 
     // Empty, set back to 0, or with a pet created in between.
     const auto check_empty = [&](const ReadOutcome& result) {
@@ -1322,7 +1322,7 @@ TEST_CASE("buckets are dropped with the connection, or for a smaller catalogue",
         shop.now.count = 150;
     }
     shop.record(4) = "s8:another";
-    CHECK(shop.cache.find(Shop::pet(4), shop.now) == nullptr);
+    CHECK(shop.cache.find_latest(Shop::pet(4), shop.now) == nullptr);
     CHECK(shop.ask(Shop::pet(4)) == kOne);
     CHECK(shop.ask(Shop::pet(5)) == kWhole);
     CHECK(shop.ask(Shop::pet(6)) == kNone);
@@ -1337,14 +1337,16 @@ TEST_CASE("a bucket in flight while all data are dropped is not kept",
     shop.reader.read(Shop::pet(2), shop.now, waiter);
     CHECK(shop.sent() == kWhole);
     // The catalogue was set back meanwhile.
-    CHECK(shop.cache.find(Shop::pet(2), {150, shop.now.changes}) == nullptr);
+    CHECK(shop.cache.find_latest(Shop::pet(2), {150, shop.now.changes})
+          == nullptr);
     shop.reply();
     CHECK(shop.sent() == Names{"MGET"});
     while (!shop.link.commands.empty()) {
         shop.reply();
     }
     CHECK_FALSE(error_of(waiter));
-    CHECK(shop.cache.find(Shop::pet(3), {150, shop.now.changes}) == nullptr);
+    CHECK(shop.cache.find_latest(Shop::pet(3), {150, shop.now.changes})
+          == nullptr);
 }
 
 TEST_CASE("a lost bucket load fails its waiters", "[store]")
@@ -1385,9 +1387,9 @@ TEST_CASE("a response built from buckets is cached the second time", "[store]")
     shop.ask(Shop::pet(1));
     shop.ask(Shop::pet(2));
     const auto key = Shop::page(40);
-    const auto first = shop.cache.find(key, shop.now);
-    const auto second = shop.cache.find(key, shop.now);
-    const auto third = shop.cache.find(key, shop.now);
+    const auto first = shop.cache.find_latest(key, shop.now);
+    const auto second = shop.cache.find_latest(key, shop.now);
+    const auto third = shop.cache.find_latest(key, shop.now);
     REQUIRE(first);
     CHECK(first != second);
     CHECK(second == third);
@@ -1412,12 +1414,12 @@ TEST_CASE("a page in flight while all data are dropped is not kept", "[store]")
     if (GENERATE(false, true)) {
         shop.link.generation = 2;
     } else {
-        CHECK(shop.cache.find(key, {150, before.changes}) == nullptr);
+        CHECK(shop.cache.find_latest(key, {150, before.changes}) == nullptr);
     }
     shop.record(4) = "s8:before";
     shop.reply();
     shop.record(4) = "s8:after";
-    CHECK(shop.cache.find(key, before) == nullptr);
+    CHECK(shop.cache.find_latest(key, before) == nullptr);
     CHECK(shop.ask(key) != kNone);
 }
 
@@ -1459,8 +1461,8 @@ TEST_CASE("waiters for a bucket of another generation read again", "[store]")
     }
     CHECK(body_of(waiter) == shop.json(2));
     // Nothing is cached with a version of the earlier generation.
-    CHECK(shop.cache.find(Shop::pet(2), before) == nullptr);
-    CHECK(shop.cache.find(Shop::pet(3), before) == nullptr);
+    CHECK(shop.cache.find_latest(Shop::pet(2), before) == nullptr);
+    CHECK(shop.cache.find_latest(Shop::pet(3), before) == nullptr);
 }
 
 TEST_CASE("a dropped bucket load does not end its successor", "[store]")

@@ -121,14 +121,14 @@ TEST_CASE("a version is replaced by the latest of its history", "[store]")
 {
     Fixture f;
     const auto old = f.cache.note({3, 5});
-    CHECK(f.cache.latest(old)->count == 3);
+    CHECK(f.cache.latest_after(old)->count == 3);
     const auto next = f.cache.note({4, 6});
-    CHECK(f.cache.latest(old)->count == 4);
+    CHECK(f.cache.latest_after(old)->count == 4);
 
     // A damaged version neither replaces a valid one nor is replaced by it.
     const auto damaged = f.cache.note({-1, 6});
-    CHECK(f.cache.latest(damaged)->count == -1);
-    CHECK(f.cache.latest(next)->count == 4);
+    CHECK(f.cache.latest_after(damaged)->count == -1);
+    CHECK(f.cache.latest_after(next)->count == 4);
 
     SECTION("a lost connection")
     {
@@ -138,6 +138,6 @@ TEST_CASE("a version is replaced by the latest of its history", "[store]")
     {
         f.cache.note({2, 5});
     }
-    CHECK_FALSE(f.cache.latest(old));
-    CHECK_FALSE(f.cache.latest(damaged));
+    CHECK_FALSE(f.cache.latest_after(old));
+    CHECK_FALSE(f.cache.latest_after(damaged));
 }

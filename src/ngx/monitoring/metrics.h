@@ -22,7 +22,8 @@ struct RequestInfo;
 
 // This worker's metrics. It has its own slot in the zone while it lives, unless
 // the zone is too small for all workers.
-class WorkerMetrics final : public metrics::RedisMeters, public store::Labels {
+class WorkerMetrics final : public metrics::RedisMeters,
+                            public store::LabelObserver {
 public:
     // `zone` must outlive this object. Throws std::bad_alloc.
     WorkerMetrics(const Zone& zone, const MainConf& conf, ngx_log_t& log);

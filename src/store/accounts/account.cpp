@@ -65,7 +65,7 @@ std::size_t Account::bytes() const noexcept
            + (denials_ ? heap_bytes(sizeof(Denials)) : 0);
 }
 
-Account::Denials* Account::need_denials() noexcept
+Account::Denials* Account::ensure_denials() noexcept
 {
     if (!denials_) {
         denials_.reset(new (std::nothrow) Denials);
@@ -82,7 +82,7 @@ void Account::remember(const api::Decision& decision, std::int64_t epoch,
     if (decision.verdict == api::Verdict::admitted) {
         return forget_denial();
     }
-    if (Denials* const denials = need_denials()) {
+    if (Denials* const denials = ensure_denials()) {
         denials->denied = true;
         denials->last = decision;
         denials->epoch = epoch;
@@ -129,7 +129,7 @@ bool Account::needs_confirmation(Monotonic now) const noexcept
 
 void Account::count_denial() noexcept
 {
-    if (Denials* const denials = need_denials()) {
+    if (Denials* const denials = ensure_denials()) {
         ++denials->unreported.all;
     }
 }
@@ -137,7 +137,7 @@ void Account::count_denial() noexcept
 bool Account::count_strike(const api::BanPolicy& policy,
                            const api::Limits& limits, Monotonic now) noexcept
 {
-    Denials* const denials = need_denials();
+    Denials* const denials = ensure_denials();
     if (denials == nullptr) {
         return false;
     }
@@ -147,7 +147,7 @@ bool Account::count_strike(const api::BanPolicy& policy,
         denials->reported = 0;
     }
     denials->drop_old_strikes(policy.window, now);
-    return_denials({1, 1, limits.minute, now});
+    add_unreported({1, 1, limits.minute, now});
     return denials->reported + denials->strikes_in_flight
                    + denials->unreported.strikes
                > policy.threshold_for(limits.minute)
@@ -187,13 +187,13 @@ void Account::settle_denials(const DenialCounts& counts, ReportEnd end,
             end == ReportEnd::accepted ? 0 : now + kPauseAfterFailure;
     }
     if (end == ReportEnd::refused) {
-        return_denials(counts);
+        add_unreported(counts);
     }
 }
 
-void Account::return_denials(const DenialCounts& counts) noexcept
+void Account::add_unreported(const DenialCounts& counts) noexcept
 {
-    if (Denials* const denials = need_denials()) {
+    if (Denials* const denials = ensure_denials()) {
         DenialCounts& unreported = denials->unreported;
         unreported.all += counts.all;
         if (counts.strikes != 0) {
@@ -208,7 +208,7 @@ void Account::return_denials(const DenialCounts& counts) noexcept
 
 void Account::set_reported(std::int64_t strikes, Monotonic now) noexcept
 {
-    if (Denials* const denials = need_denials()) {
+    if (Denials* const denials = ensure_denials()) {
         denials->reported = strikes;
         denials->reported_at = now;
     }

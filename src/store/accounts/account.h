@@ -87,6 +87,9 @@ public:
 
     // --- denials to report to Redis ------------------------------------------
 
+    // Counts denials. If out of memory, they are not counted.
+    void add_unreported(const DenialCounts& denials) noexcept;
+
     // Counts a denial. If out of memory, it is not counted.
     void count_denial() noexcept;
 
@@ -106,7 +109,6 @@ public:
     // counted again.
     void settle_denials(const DenialCounts& denials, ReportEnd end,
                         Monotonic now) noexcept;
-    void return_denials(const DenialCounts& denials) noexcept;
     bool has_denials() const noexcept
     {
         return denials_
@@ -144,7 +146,7 @@ private:
         void drop_old_strikes(std::int64_t window, Monotonic now) noexcept;
     };
 
-    Denials* need_denials() noexcept;  // nullptr if out of memory
+    Denials* ensure_denials() noexcept;  // nullptr if out of memory
 
     // DenialReporter's.
     bool report_in_flight_ = false;

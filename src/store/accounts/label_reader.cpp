@@ -19,8 +19,8 @@ private:
         try {
             const auto found = AccountCommands::parse(reply, account_);
             if (found.result == RecordFound::found) {
-                owner_.labels_.on_names(account_, found.record.external_id,
-                                        found.record.label);
+                owner_.observer_.on_names(account_, found.record.external_id,
+                                          found.record.label);
             }
         } catch (...) {
             // It is asked for again.
@@ -37,8 +37,8 @@ private:
 };
 
 LabelReader::LabelReader(redis::Link& link, const Schema& schema,
-                         Labels& labels) noexcept
-    : link_(link), schema_(schema), labels_(labels)
+                         LabelObserver& observer) noexcept
+    : link_(link), schema_(schema), observer_(observer)
 {}
 
 LabelReader::~LabelReader() = default;

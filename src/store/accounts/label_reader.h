@@ -9,14 +9,15 @@
 
 namespace petstore::store {
 
-class Labels {
+// Receives the names of an account that LabelReader has read.
+class LabelObserver {
 public:
     virtual void on_names(std::string_view account,
                           std::string_view external_id,
                           std::string_view label) noexcept = 0;
 
 protected:
-    ~Labels() = default;
+    ~LabelObserver() = default;
 };
 
 // Reads labels and external ids of accounts for the status page. Must stay
@@ -25,12 +26,12 @@ class LabelReader {
 public:
     // Borrows all. `link`: that of the records.
     LabelReader(redis::Link& link, const Schema& schema,
-                Labels& labels) noexcept;
+                LabelObserver& observer) noexcept;
     ~LabelReader();
 
-    // Says what they are, unless the read fails or there is no such
-    // account. Does nothing if too many reads wait for Redis, or if out of
-    // memory.
+    // Calls on_names(), possibly before this returns. Does not call it if there
+    // is no such account, if the read fails, if kMostReads wait for Redis, or
+    // if out of memory.
     void read(std::string_view account) noexcept;
 
 private:
@@ -39,7 +40,7 @@ private:
 
     redis::Link& link_;
     const Schema& schema_;
-    Labels& labels_;
+    LabelObserver& observer_;
     redis::InFlight<Read> reads_;
 };
 

@@ -71,7 +71,7 @@ RedisClock::reading_of(const CachedKey& key) const noexcept
                : nullptr;
 }
 
-RedisClock::Reading& RedisClock::need_reading(std::size_t server)
+RedisClock::Reading& RedisClock::ensure_reading(std::size_t server)
 {
     if (server >= readings_.size()) {
         readings_.resize(server + 1);
@@ -94,7 +94,7 @@ void RedisClock::set(const CachedKey& key, api::Millis now,
         return;
     }
     try {
-        set(need_reading(server_of(key)), now, sent);
+        set(ensure_reading(server_of(key)), now, sent);
     } catch (...) {
         // Out of memory: the next request asks.
     }
@@ -133,7 +133,7 @@ void RedisClock::ask(const CachedKey& key, Waiter<Done>& waiter) noexcept
 {
     try {
         const std::size_t server = server_of(key);
-        need_reading(server);
+        ensure_reading(server);
         if (Question* question = questions_.find(server)) {
             return question->join(&waiter);
         }

@@ -64,7 +64,7 @@ private:
 
     std::size_t server_of(const CachedKey& key) const noexcept;
     const Reading* reading_of(const CachedKey& key) const noexcept;
-    Reading& need_reading(std::size_t server);
+    Reading& ensure_reading(std::size_t server);
     void set(Reading& reading, api::Millis now, Monotonic sent) noexcept;
     api::Millis time_by(const Reading& reading) const noexcept;
 

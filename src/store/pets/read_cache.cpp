@@ -88,7 +88,7 @@ VersionInGeneration ReadCache::note(const Version& now) noexcept
 // may need its version when later ones have arrived. Using the older one would
 // look as if the catalogue had been set back.
 std::optional<Version>
-ReadCache::latest(const VersionInGeneration& version) noexcept
+ReadCache::latest_after(const VersionInGeneration& version) noexcept
 {
     if (version.generation != generation()) {
         return std::nullopt;
@@ -109,18 +109,19 @@ bool ReadCache::lacks(const ReadKey& key, const Version& now) const noexcept
            && ids->position_of(key.id, now.count) == 0;
 }
 
-SharedResponse ReadCache::find(const ReadKey& key, const Version& now)
+SharedResponse ReadCache::find_latest(const ReadKey& key, const Version& now)
 {
     drop_if_disconnected();
     if (now.damage() != Version::Damage::none) {
         return nullptr;
     }
     advance(now);
-    return now.is_empty() || now.changes > changes_.known() ? nullptr
-                                                            : lookup(key, now);
+    return now.is_empty() || now.changes > changes_.known()
+               ? nullptr
+               : find_known(key, now);
 }
 
-SharedResponse ReadCache::lookup(const ReadKey& key, const Version& now)
+SharedResponse ReadCache::find_known(const ReadKey& key, const Version& now)
 {
     const auto* cached = responses_.find(key);
     if (cached == nullptr && lacks(key, now)) {

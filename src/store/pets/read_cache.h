@@ -61,7 +61,8 @@ public:
 
     // The latest version, which is `version` or a later one; nullopt if all
     // data were dropped since.
-    std::optional<Version> latest(const VersionInGeneration& version) noexcept;
+    std::optional<Version>
+    latest_after(const VersionInGeneration& version) noexcept;
 
     // The latest version seen; empty if unknown.
     const Version& latest() const noexcept { return latest_; }
@@ -100,10 +101,10 @@ public:
 
     // The response if it is in memory and known to be current at `now`, the
     // latest version; else nullptr. Throws std::bad_alloc.
-    SharedResponse find(const ReadKey& key, const Version& now);
+    SharedResponse find_latest(const ReadKey& key, const Version& now);
 
     // The same for any version up to which all changes are known.
-    SharedResponse lookup(const ReadKey& key, const Version& now);
+    SharedResponse find_known(const ReadKey& key, const Version& now);
 
     // Builds a response from cached buckets alone; nullptr if they lack
     // something. Caches it if it replaces an outdated one (`keep`) or is built

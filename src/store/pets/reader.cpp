@@ -155,7 +155,7 @@ void Reader::serve(const ReadKey& key, const Version& now,
                    Waiter<SharedResponse>& waiter) noexcept
 {
     try {
-        if (auto response = cache_.find(key, now)) {
+        if (auto response = cache_.find_latest(key, now)) {
             return waiter.on_result(std::move(response));
         }
     } catch (...) {
@@ -203,7 +203,7 @@ void Reader::resume(const WaitingRead& waiting,
                 return read_directly(locate(key, *ids, now), now, *waiter);
             }
         } else if (now.changes <= cache_.changes().known()) {
-            response = cache_.lookup(key, now);
+            response = cache_.find_known(key, now);
         }
         if (response != nullptr) {
             return waiter->on_result(std::move(response));
