@@ -49,7 +49,11 @@ public:
     {
         if (down != down_) {
             down_ = down;
-            down ? links_.down.add() : links_.down.subtract();
+            if (down) {
+                links_.down.add();
+            } else {
+                links_.down.subtract();
+            }
         }
     }
 

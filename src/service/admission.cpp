@@ -16,7 +16,11 @@ void Admission::run()
 // 1. The key is usable.
 void Admission::on_key(Record record)
 {
-    confirming_ ? handler_.on_key_confirmed() : check_limits(record);
+    if (confirming_) {
+        handler_.on_key_confirmed();
+    } else {
+        check_limits(record);
+    }
 }
 
 // 2. The limits: by a decision about the same client's request, by a denial of
@@ -130,8 +134,8 @@ void Admission::on_result(
     }
     if (failure == nullptr && task_.over()
         && outcome.value().kind == store::LimitAnswer::Kind::decided) {
-        take_unanswered(task_, authentication_.key(), outcome.value().decision,
-                        sent_);
+        remember_unanswered(task_, authentication_.key(),
+                            outcome.value().decision, sent_);
     }
     const auto followers = std::exchange(followers_, {});
     if (!task_.gone()) {
@@ -140,8 +144,11 @@ void Admission::on_result(
                                                 : SharedDecision::Stage::none);
     }
     task_.deliver([&] {  // may destroy this
-        failure != nullptr ? task_.refuse(failure->error)
-                           : take_answer(outcome.value());
+        if (failure != nullptr) {
+            task_.refuse(failure->error);
+        } else {
+            take_answer(outcome.value());
+        }
     });
     for (Admission* follower : followers) {
         follower->task_.deliver(
@@ -157,7 +164,8 @@ void Admission::take_answer(const store::LimitAnswer& answer)
         version_ = answer.version;
         task_.state().decision.set_source(storage, sent_);
         store::CachedKey& key = *authentication_.key();
-        const bool usable = take_decision(answer.decision, sent_, key, storage);
+        remember_decision(answer.decision, sent_, key, storage);
+        const bool usable = key.record.usable_at(answer.decision.now / 1000);
         // The command may have waited unsent, with the epoch of a lost
         // connection, and been executed by a server that has lost the epoch of
         // a revocation. So the decision proves nothing about the key.

@@ -30,10 +30,7 @@ public:
     virtual void on_limit_sent() {}
 
     // Data read after that command are at least as new as `version`.
-    virtual void on_limit_decided(const store::Version& version)
-    {
-        static_cast<void>(version);
-    }
+    virtual void on_limit_decided(const store::Version& /*version*/) {}
 
     // Called once. An operation's key has the scope for it.
     virtual void on_admitted() = 0;

@@ -49,7 +49,11 @@ void Authentication::take_key(const store::Ref<store::CachedKey>& key)
     }
     key_ = key;
     read_ = true;
-    key_ == nullptr ? refuse(asked_) : check(Record::fresh);
+    if (key_ == nullptr) {
+        refuse(asked_);
+    } else {
+        check(Record::fresh);
+    }
 }
 
 void Authentication::check(Record record)

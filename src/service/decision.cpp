@@ -42,13 +42,12 @@ std::int64_t find_cost(RequestTask& task) noexcept
     return cost;
 }
 
-bool take_decision(const api::Decision& decision, store::Monotonic sent,
-                   store::CachedKey& key, store::Storage& storage)
+void remember_decision(const api::Decision& decision, store::Monotonic sent,
+                       store::CachedKey& key, store::Storage& storage)
 {
     key.rate = api::rate_view(decision);
     key.account->remember(decision, key.epoch, sent, storage.clock.monotonic());
     storage.redis_clock.set(key, decision.now, sent);
-    return key.record.usable_at(decision.now / 1000);
 }
 
 Consequence apply_decision(RequestTask& task, const ValidKey& key,
@@ -98,12 +97,12 @@ void count_and_wait(RequestTask& task, const ValidKey& key,
         denied_key(task, key), task.settings().ban, decision, waiter, log);
 }
 
-void take_unanswered(RequestTask& task, const ValidKey& key,
-                     const api::Decision& decision,
-                     store::Monotonic sent) noexcept
+void remember_unanswered(RequestTask& task, const ValidKey& key,
+                         const api::Decision& decision,
+                         store::Monotonic sent) noexcept
 {
     try {
-        take_decision(decision, sent, *key, task.storage());
+        remember_decision(decision, sent, *key, task.storage());
     } catch (...) {
         // Out of memory: the next request asks again.
     }

@@ -12,9 +12,9 @@ using ValidKey = store::Ref<store::CachedKey>;
 std::int64_t find_cost(RequestTask& task) noexcept;
 
 // Remembers the limiter's decision on a command sent at `sent`, for later
-// requests of the account. Returns false if the key has expired meanwhile.
-bool take_decision(const api::Decision& decision, store::Monotonic sent,
-                   store::CachedKey& key, store::Storage& storage);
+// requests of the account.
+void remember_decision(const api::Decision& decision, store::Monotonic sent,
+                       store::CachedKey& key, store::Storage& storage);
 
 enum class Consequence {
     admit,
@@ -34,11 +34,12 @@ void count_and_wait(RequestTask& task, const ValidKey& key,
                     store::Waiter<api::Decision>& waiter,
                     store::BanLog& log) noexcept;
 
-// Takes the decision, and counts a denial, for a request whose client has left:
-// it must not escape a ban by that.
-void take_unanswered(RequestTask& task, const ValidKey& key,
-                     const api::Decision& decision,
-                     store::Monotonic sent) noexcept;
+// For a request whose client has left before the limiter's reply: remembers the
+// decision, and counts a denial. Leaving early must not protect a client from a
+// ban.
+void remember_unanswered(RequestTask& task, const ValidKey& key,
+                         const api::Decision& decision,
+                         store::Monotonic sent) noexcept;
 
 // Reports a denial from memory to Redis, so that constant traffic never waits
 // for its confirmation.

@@ -80,7 +80,11 @@ void add(redis::Command& command, const char* field,
          const std::optional<std::int64_t>& value)
 {
     command.arg(field);
-    value ? command.arg(*value) : command.arg("");
+    if (value) {
+        command.arg(*value);
+    } else {
+        command.arg("");
+    }
 }
 
 void add(redis::Command& command, const api::OwnPlan& own)

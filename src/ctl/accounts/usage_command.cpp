@@ -35,7 +35,11 @@ public:
         if (named == 1 && !percent_ && !options_.csv) {
             return print_one(usages.front());
         }
-        named == 0 ? print_all() : print_named(usages);
+        if (named == 0) {
+            print_all();
+        } else {
+            print_named(usages);
+        }
     }
 
 private:

@@ -82,11 +82,19 @@ void print_narrow(const Rows& rows, std::size_t columns)
                     used = 0;
                 }
                 std::cout << std::string(indent - used, ' ');
-                is_header ? print_bold(line) : void(std::cout << line);
+                if (is_header) {
+                    print_bold(line);
+                } else {
+                    std::cout << line;
+                }
                 used = indent + width_of(line);
             }
         };
-        is_header ? print_bold(row[0]) : print_verdict(row[0]);
+        if (is_header) {
+            print_bold(row[0]);
+        } else {
+            print_verdict(row[0]);
+        }
         used = width_of(row[0]);
         put(row[1], check);
         for (std::size_t i = 2; i < row.size(); ++i) {

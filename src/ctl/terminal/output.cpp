@@ -74,7 +74,11 @@ void warn(std::string_view message)
 
 void report(bool json, const Json& data, std::string_view message)
 {
-    json ? print_json(data) : say(message);
+    if (json) {
+        print_json(data);
+    } else {
+        say(message);
+    }
 }
 
 void flush_output()
