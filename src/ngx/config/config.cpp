@@ -275,32 +275,43 @@ bool uses_redis(ngx_conf_t* cf, const LocConf& prev, const LocConf& conf)
                                        : core.handler != conf.own_handler);
 }
 
-// Adds a merged location to the lists that need it, and chooses the phase of
-// its admission. `admission`: see directive_of_admission().
-void register_location(ngx_conf_t* cf, const LocConf& prev, LocConf& conf,
-                       MainConf& main, const char* admission)
+// Notes a location that has a directive about admission, but admits everybody.
+// `directive`: see directive_of_admission().
+void note_open_location(ngx_conf_t* cf, const LocConf& conf, MainConf& main,
+                        const char* directive)
 {
-    const bool admits = needs_admission(conf);
-    if (admission != nullptr && !admits && conf.own_handler == nullptr
-        && !is_server_level(cf) && core_loc_conf(cf).locations == nullptr) {
-        main.open.push_back({&core_loc_conf(cf), admission});
+    if (directive != nullptr && !needs_admission(conf)
+        && conf.own_handler == nullptr && !is_server_level(cf)
+        && core_loc_conf(cf).locations == nullptr) {
+        main.open.push_back({&core_loc_conf(cf), directive});
     }
-    UsedLocation location = {conf.position, &core_loc_conf(cf), &conf,
-                             server_of(cf)};
+}
+
+// In which phase requests of the location are admitted, if they are.
+void choose_admission(ngx_conf_t* cf, const LocConf& prev, LocConf& conf)
+{
+    conf.passes_on = needs_admission(conf) && passes_on(cf);
+    if (conf.guard) {
+        choose_phase(cf, prev, conf);
+    }
+}
+
+// Adds a merged location to the lists of MainConf that need it.
+void register_location(ngx_conf_t* cf, LocConf& conf, MainConf& main)
+{
     note_error_pages(cf, main);
     main.replaces_errors |= conf.json_errors != 0;
-    conf.passes_on = admits && passes_on(cf);
-    main.has_guard |= conf.passes_on;
-    if (conf.cors != nullptr && (admits || conf.json_errors)) {
+    main.has_guard |= conf.passes_on || (conf.guard && !conf.admits_in_content);
+    if (conf.cors != nullptr && (needs_admission(conf) || conf.json_errors)) {
         conf.cors->in_effect = true;
         main.has_cors = true;
     }
+    UsedLocation location = {conf.position, &core_loc_conf(cf), &conf,
+                             server_of(cf)};
     if (conf.own_handler == status_handler) {
         main.statuses.push_back(location);
     }
     if (conf.guard) {
-        choose_phase(cf, prev, conf);
-        main.has_guard |= !conf.admits_in_content;
         location.position = conf.guard_position;
         main.guarded.push_back(location);
     }
@@ -367,7 +378,9 @@ char* merge_loc_conf(ngx_conf_t* cf, void* parent, void* child) noexcept
         merge_limits(prev, conf, main);
         merge_cors(cf, prev, conf);
         merge_access(prev, conf, main);
-        register_location(cf, prev, conf, main, admission);
+        note_open_location(cf, conf, main, admission);
+        choose_admission(cf, prev, conf);
+        register_location(cf, conf, main);
         if (conf.serves || conf.own_handler == admin_handler) {
             main.documented.push_back({&conf, server_of(cf)});
         }

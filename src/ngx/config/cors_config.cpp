@@ -41,24 +41,27 @@ char* set_cors(ngx_conf_t* cf, LocConf& loc)
     if (loc.cors != NGX_CONF_UNSET_PTR) {
         return kDuplicate;
     }
+    const ngx_uint_t count = cf->args->nelts;
+    const auto only =
+        count == 2 ? ngx_base::view(arguments(cf)[1]) : std::string_view();
+    if (only == "off") {
+        loc.cors = nullptr;
+        return kConfOk;
+    }
     CorsPolicy policy;
     policy.position = current_position(cf);
-    for (ngx_uint_t i = 1; i < cf->args->nelts; ++i) {
-        const auto text = ngx_base::view(arguments(cf)[i]);
-        if (text != "*" && text != "off") {
-            if (!add_origin(cf, policy, arguments(cf)[i])) {
-                return kConfError;
-            }
-        } else if (cf->args->nelts > 2) {
+    policy.any = only == "*";
+    for (ngx_uint_t i = 1; i < count && !policy.any; ++i) {
+        const ngx_str_t& argument = arguments(cf)[i];
+        const auto text = ngx_base::view(argument);
+        if (text == "*" || text == "off") {
             return refuse(
                 cf,
                 "\"%V\" in \"petstore_cors\" directive cannot be combined with anything else",
-                &arguments(cf)[i]);
-        } else if (text == "off") {
-            loc.cors = nullptr;
-            return kConfOk;
-        } else {
-            policy.any = true;
+                &argument);
+        }
+        if (!add_origin(cf, policy, argument)) {
+            return kConfError;
         }
     }
     loc.cors = &main_conf(cf).cors.emplace_back(std::move(policy));
