@@ -55,7 +55,7 @@ std::string_view allowed_origin(ngx_http_request_t* r,
 // service follow the policy where they occur.
 const CorsPolicy* policy_of(ngx_http_request_t* r) noexcept
 {
-    const RequestInfo* info = request_info(r, false);
+    const RequestInfo* info = find_request_info(r);
     if (!belongs_to_service(r)
         && (info == nullptr || !info->error_page.replaces)) {
         return nullptr;
@@ -98,7 +98,7 @@ bool set_cors_headers(ngx_http_request_t* r, const CorsPolicy& policy) noexcept
     if (!add_header(r, "Access-Control-Allow-Origin", origin)) {
         return false;
     }
-    const RequestInfo* info = request_info(r, false);
+    const RequestInfo* info = find_request_info(r);
     if (info == nullptr || info->preflight_methods.empty()) {
         const LocConf& conf =
             info != nullptr ? rate_headers_conf(r, *info) : governing_conf(r);
@@ -134,7 +134,7 @@ bool is_preflight(ngx_http_request_t* r) noexcept
 
 ngx_int_t send_preflight_response(ngx_http_request_t* r)
 {
-    RequestInfo* info = request_info(r, true);
+    RequestInfo* info = ensure_request_info(r);
     if (info == nullptr) {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
@@ -160,7 +160,7 @@ ngx_int_t send_preflight_response(ngx_http_request_t* r)
     }
     info->entered.handled_in = info->entered.conf;
     discard_body(r);
-    return send_response(r, *info, false, response);
+    return send_response(r, *info, response);
 }
 
 // Runs in the access phase, before the handlers of nginx's own modules:

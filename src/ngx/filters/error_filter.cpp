@@ -192,7 +192,7 @@ ngx_int_t error_header_filter(ngx_http_request_t* r) noexcept
     if (!filters_enabled || !main_conf(r)->has_effect()) {
         return next_header_filter(r);
     }
-    RequestInfo* info = r == r->main ? request_info(r, false) : nullptr;
+    RequestInfo* info = r == r->main ? find_request_info(r) : nullptr;
     if (info != nullptr) {
         info->error_page = {};  // of a response that a filter has dropped
     }
@@ -200,7 +200,10 @@ ngx_int_t error_header_filter(ngx_http_request_t* r) noexcept
     if (page == Page::other && !belongs_to_service(r)) {
         return next_header_filter(r);
     }
-    if (info == nullptr && (info = request_info(r, true)) == nullptr) {
+    if (info == nullptr) {
+        info = ensure_request_info(r);
+    }
+    if (info == nullptr) {
         return NGX_ERROR;
     }
     if (page == Page::unknown) {
@@ -217,7 +220,7 @@ ngx_int_t error_body_filter(ngx_http_request_t* r, ngx_chain_t* in) noexcept
     if (!filters_enabled || !main_conf(r)->has_effect()) {
         return next_body_filter(r, in);
     }
-    RequestInfo* info = r == r->main ? request_info(r, false) : nullptr;
+    RequestInfo* info = r == r->main ? find_request_info(r) : nullptr;
     if (info != nullptr && info->error_page.header_held) {
         info->error_page.header_held = false;
         const ngx_int_t rc = send_header(r, *info, is_builtin_page(in));

@@ -187,14 +187,14 @@ void ReadyRequest::on_ready(bool ready) noexcept
 
 ngx_int_t live_handler(ngx_http_request_t* r) noexcept
 {
-    ngx_int_t rc = NGX_OK;
-    return is_read_method(r, rc) ? send_health(r, true) : rc;
+    const ngx_int_t rc = check_read_method(r);
+    return rc == NGX_OK ? send_health(r, true) : rc;
 }
 
 ngx_int_t ready_handler(ngx_http_request_t* r) noexcept
 {
-    ngx_int_t rc = NGX_OK;
-    if (!is_read_method(r, rc)) {
+    const ngx_int_t rc = check_read_method(r);
+    if (rc != NGX_OK) {
         return rc;
     }
     return run_handler(r, [r]() -> ngx_int_t {

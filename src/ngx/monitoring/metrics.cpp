@@ -76,7 +76,7 @@ ngx_int_t log_handler(ngx_http_request_t* r) noexcept
         return NGX_OK;
     }
     Worker* const worker = Worker::current();
-    const RequestInfo* const info = request_info(r, false);
+    const RequestInfo* const info = find_request_info(r);
     if (worker != nullptr && info != nullptr) {
         worker->metrics().count(r, *info, belongs_to_service(r));
     }

@@ -5,14 +5,13 @@
 
 namespace petstore::ngx {
 
-bool is_read_method(ngx_http_request_t* r, ngx_int_t& rc) noexcept
+ngx_int_t check_read_method(ngx_http_request_t* r) noexcept
 {
     if ((r->method & (NGX_HTTP_GET | NGX_HTTP_HEAD)) != 0) {
-        return true;
+        return NGX_OK;
     }
-    rc = add_header(r, "Allow", "GET, HEAD") ? NGX_HTTP_NOT_ALLOWED
-                                             : NGX_HTTP_INTERNAL_SERVER_ERROR;
-    return false;
+    return add_header(r, "Allow", "GET, HEAD") ? NGX_HTTP_NOT_ALLOWED
+                                               : NGX_HTTP_INTERNAL_SERVER_ERROR;
 }
 
 ngx_int_t send_plain(ngx_http_request_t* r,

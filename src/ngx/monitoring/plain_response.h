@@ -20,9 +20,9 @@ struct PlainResponse {
         headers = {};  // constant
 };
 
-// True for GET and HEAD. Otherwise sends a 405 and sets `rc` to the handler's
-// result.
-bool is_read_method(ngx_http_request_t* r, ngx_int_t& rc) noexcept;
+// NGX_OK for GET and HEAD. Otherwise what the handler must return: 405, with
+// Allow already added.
+ngx_int_t check_read_method(ngx_http_request_t* r) noexcept;
 
 // Sends the response and returns the value to finalize the request with.
 ngx_int_t send_plain(ngx_http_request_t* r,

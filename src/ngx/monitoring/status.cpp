@@ -72,8 +72,8 @@ ngx_int_t send_status(ngx_http_request_t* r)
 
 ngx_int_t status_handler(ngx_http_request_t* r) noexcept
 {
-    ngx_int_t rc = NGX_OK;
-    if (!is_read_method(r, rc)) {
+    const ngx_int_t rc = check_read_method(r);
+    if (rc != NGX_OK) {
         return rc;
     }
     return run_handler(r, [r] { return send_status(r); });

@@ -105,8 +105,12 @@ AddressTable* create_address_table(ngx_slab_pool_t& pool,
     return table;
 }
 
-service::AddressWindow address_window(ngx_http_request_t* r, const Zone& zone,
-                                      std::int64_t limit, bool charge) noexcept
+namespace {
+
+// The window after `requests` more.
+service::AddressWindow window_after(ngx_http_request_t* r, const Zone& zone,
+                                    std::int64_t limit,
+                                    std::uint32_t requests) noexcept
 {
     const auto now = static_cast<std::uint32_t>(ngx_time());
     const Address address = address_of(r->connection->sockaddr);
@@ -119,8 +123,8 @@ service::AddressWindow address_window(ngx_http_request_t* r, const Zone& zone,
             slot.opened = now;
             slot.count = 0;
         }
-        if (charge && slot.count < UINT32_MAX) {
-            ++slot.count;
+        if (slot.count < UINT32_MAX) {
+            slot.count += requests;
         }
         seen = slot;
     }
@@ -131,6 +135,22 @@ service::AddressWindow address_window(ngx_http_request_t* r, const Zone& zone,
     window.rate.reset = seen.opened + api::kMinuteSeconds;
     window.exceeded = seen.count > limit;
     return window;
+}
+
+}  // namespace
+
+service::AddressWindow count_in_address_window(ngx_http_request_t* r,
+                                               const Zone& zone,
+                                               std::int64_t limit) noexcept
+{
+    return window_after(r, zone, limit, 1);
+}
+
+service::AddressWindow peek_address_window(ngx_http_request_t* r,
+                                           const Zone& zone,
+                                           std::int64_t limit) noexcept
+{
+    return window_after(r, zone, limit, 0);
 }
 
 }  // namespace petstore::ngx

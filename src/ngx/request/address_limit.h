@@ -21,9 +21,15 @@ struct AddressTable;
 AddressTable* create_address_table(ngx_slab_pool_t& pool,
                                    std::size_t bytes) noexcept;
 
-// The window of the request's client address (after realip), IPv6 by /64.
-// Counts this request if `charge` is set.
-service::AddressWindow address_window(ngx_http_request_t* r, const Zone& zone,
-                                      std::int64_t limit, bool charge) noexcept;
+// Counts the request in the window of its client address (after realip), IPv6
+// by /64, and returns that.
+service::AddressWindow count_in_address_window(ngx_http_request_t* r,
+                                               const Zone& zone,
+                                               std::int64_t limit) noexcept;
+
+// The same window, without counting the request.
+service::AddressWindow peek_address_window(ngx_http_request_t* r,
+                                           const Zone& zone,
+                                           std::int64_t limit) noexcept;
 
 }  // namespace petstore::ngx

@@ -29,7 +29,7 @@ void BodyRequest::respond(const service::Response& response) noexcept
     }
     discard_body(request());
     suspension().finish(
-        send_response(request(), info(), task().report().deprecated, response));
+        send_response(request(), info(), response, task().report().deprecated));
 }
 
 void BodyRequest::read(std::size_t limit, service::BodyWaiter& waiter) noexcept
@@ -83,7 +83,7 @@ ngx_int_t BodyRequest::start()
 // an HTTP/2 request, nginx buffers it and calls this from a later event.
 void BodyRequest::on_body(ngx_http_request_t* r) noexcept
 {
-    BodyRequest& self = *request_info(r, false)->body_reader;
+    BodyRequest& self = *find_request_info(r)->body_reader;
     if (self.starting_) {
         self.arrived_ = true;
     } else {
@@ -147,7 +147,7 @@ ngx_int_t BodyRequest::read_more()
 
 void BodyRequest::on_readable(ngx_http_request_t* r) noexcept
 {
-    request_info(r, false)->body_reader->resume();
+    find_request_info(r)->body_reader->resume();
 }
 
 void BodyRequest::resume() noexcept

@@ -39,7 +39,7 @@ ngx_int_t serve(ngx_http_request_t* r,
 {
     return run_handler(r, [&]() -> ngx_int_t {
         const LocConf& conf = *loc_conf(r);
-        RequestInfo* info = request_info(r, true);
+        RequestInfo* info = ensure_request_info(r);
         ngx_http_cleanup_t* cleanup = ngx_http_cleanup_add(r, 0);
         Worker* worker = Worker::current();
         if (info == nullptr || cleanup == nullptr || worker == nullptr) {

@@ -44,7 +44,7 @@ void note_redirect(const ngx_http_request_t* r,
 // `rewrite`, nor for named locations.
 ngx_int_t server_rewrite_handler(ngx_http_request_t* r) noexcept
 {
-    RequestInfo* info = r == r->main ? request_info(r, false) : nullptr;
+    RequestInfo* info = r == r->main ? find_request_info(r) : nullptr;
     if (info != nullptr) {
         note_redirect(r, info->entered);
     }
@@ -71,7 +71,7 @@ ngx_int_t hide_from_page(ngx_http_request_t* r, RequestInfo& info) noexcept
 ngx_int_t enter_location(ngx_http_request_t* r) noexcept
 {
     const bool here = is_in_service(r);
-    RequestInfo* info = request_info(r, here);
+    RequestInfo* info = here ? ensure_request_info(r) : find_request_info(r);
     if (info == nullptr) {
         return here ? NGX_HTTP_INTERNAL_SERVER_ERROR : NGX_DECLINED;
     }
@@ -100,7 +100,7 @@ ngx_int_t enter_location(ngx_http_request_t* r) noexcept
     // nginx checks no length when it enters a named location; an API does,
     // after authentication.
     if (left != nullptr && loc_conf(r)->lifted_body_limit == 0
-        && exceeds_lifted_limit(r, *info, *left)) {
+        && refuse_too_large_body(r, *info, *left)) {
         return NGX_HTTP_REQUEST_ENTITY_TOO_LARGE;
     }
     return here ? NGX_DECLINED : hide_from_page(r, *info);
@@ -153,7 +153,7 @@ void replace_rewrite_module_handler(ngx_conf_t* cf) noexcept
 // The location whose error page this may be; nullptr if there is none.
 const LocConf* entered_conf(ngx_http_request_t* r) noexcept
 {
-    const RequestInfo* info = request_info(r, false);
+    const RequestInfo* info = find_request_info(r);
     if (info == nullptr) {
         return nullptr;
     }
@@ -220,8 +220,8 @@ const LocConf* guarded_conf(ngx_http_request_t* r,
     return guards && info.preflight_methods.empty() ? conf : nullptr;
 }
 
-bool exceeds_lifted_limit(ngx_http_request_t* r, RequestInfo& info,
-                          const LocConf& conf) noexcept
+bool refuse_too_large_body(ngx_http_request_t* r, RequestInfo& info,
+                           const LocConf& conf) noexcept
 {
     // nginx does not set discard_body for HTTP/2 and HTTP/3.
     if (conf.lifted_body_limit == 0

@@ -53,11 +53,12 @@ const LocConf& governing_conf(ngx_http_request_t* r) noexcept;
 const LocConf* guarded_conf(ngx_http_request_t* r,
                             const RequestInfo& info) noexcept;
 
-// Whether the request's Content-Length exceeds the client_max_body_size that
-// the API has lifted in its location, that of `conf`. If so, logs that and
-// discards the body; later calls return false, for the page of the 413. Call
-// where another handler may read the body.
-bool exceeds_lifted_limit(ngx_http_request_t* r, RequestInfo& info,
-                          const LocConf& conf) noexcept;
+// Applies the client_max_body_size that the API has lifted in the request's
+// location, that of `conf`. If Content-Length exceeds it, logs that, discards
+// the body and returns true: the caller must answer with a 413. Later calls
+// return false, for the page of that 413. Call where another handler may read
+// the body.
+bool refuse_too_large_body(ngx_http_request_t* r, RequestInfo& info,
+                           const LocConf& conf) noexcept;
 
 }  // namespace petstore::ngx

@@ -16,7 +16,7 @@ namespace {
 
 ngx_int_t guard(ngx_http_request_t* r, const LocConf& conf)
 {
-    RequestInfo* info = request_info(r, true);
+    RequestInfo* info = ensure_request_info(r);
     if (info == nullptr) {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
@@ -30,7 +30,7 @@ ngx_int_t guard(ngx_http_request_t* r, const LocConf& conf)
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
     // An `if` or limit_except of the API's location, with another handler.
-    if (exceeds_lifted_limit(r, *info, conf)) {
+    if (refuse_too_large_body(r, *info, conf)) {
         return NGX_HTTP_REQUEST_ENTITY_TOO_LARGE;
     }
     GuardState& state = info->guard;

@@ -155,8 +155,8 @@ std::int64_t HttpRequest::cost() noexcept
 
 service::AddressWindow HttpRequest::count_address() noexcept
 {
-    return address_window(r_, Zone(conf_.main->zone), conf_.anonymous_limit,
-                          true);
+    return count_in_address_window(r_, Zone(conf_.main->zone),
+                                   conf_.anonymous_limit);
 }
 
 }  // namespace petstore::ngx

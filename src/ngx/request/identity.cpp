@@ -195,7 +195,7 @@ ngx_int_t key_variable(ngx_http_request_t* r, ngx_http_variable_value_t* value,
 {
     const auto name = ngx_base::view(*reinterpret_cast<ngx_str_t*>(data))
                           .substr(kVariablePrefix.size());
-    const RequestInfo* info = request_info(r, false);
+    const RequestInfo* info = find_request_info(r);
     const auto* hidden = info == nullptr ? nullptr : hidden_line(*info, name);
     if (hidden == nullptr) {
         return header_variable(r, value, data);

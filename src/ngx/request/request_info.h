@@ -33,7 +33,7 @@ struct RequestInfo {
     ErrorPage error_page;
     BodyRequest* body_reader = nullptr;  // the latest; valid while it reads
     std::string_view preflight_methods;  // of the response to a CORS preflight
-    bool body_refused = false;           // by exceeds_lifted_limit()
+    bool body_refused = false;           // by refuse_too_large_body()
     // By send_response() for the main request. A filter may then drop the
     // response: nginx sends an error with another status, or at least sets
     // r->filter_finalize, which it never resets.
@@ -44,7 +44,10 @@ struct RequestInfo {
     const LocConf* deprecated_in = nullptr;  // where getPet answered, if it did
 };
 
-// nullptr if there is none, or with `create` if out of memory.
-RequestInfo* request_info(ngx_http_request_t* r, bool create) noexcept;
+// nullptr if there is none.
+RequestInfo* find_request_info(ngx_http_request_t* r) noexcept;
+
+// Creates it if there is none. nullptr if out of memory.
+RequestInfo* ensure_request_info(ngx_http_request_t* r) noexcept;
 
 }  // namespace petstore::ngx

@@ -14,11 +14,10 @@ namespace petstore::ngx {
 
 namespace {
 
-// Sends the header; the body must follow unless `done` is set.
+// Sends the header. The result is that of ngx_http_send_header().
 ngx_int_t send_head(ngx_http_request_t* r, RequestInfo& info, bool deprecated,
-                    ngx_int_t status, std::size_t size, bool& done) noexcept
+                    ngx_int_t status, std::size_t size) noexcept
 {
-    done = true;
     if (deprecated && r == r->main) {
         info.deprecated_in = loc_conf(r);
     }
@@ -39,9 +38,7 @@ ngx_int_t send_head(ngx_http_request_t* r, RequestInfo& info, bool deprecated,
     } else {
         set_content_type(r, "application/json");
     }
-    const ngx_int_t rc = ngx_http_send_header(r);
-    done = rc == NGX_ERROR || rc > NGX_OK || r->header_only;
-    return rc;
+    return ngx_http_send_header(r);
 }
 
 // A buffer with the body: a copy, or a reference to the cached response, which
@@ -68,8 +65,8 @@ ngx_buf_t* body_buffer(ngx_pool_t* pool,
 }  // namespace
 
 ngx_int_t send_response(ngx_http_request_t* r, RequestInfo& info,
-                        bool deprecated,
-                        const service::Response& response) noexcept
+                        const service::Response& response,
+                        bool deprecated) noexcept
 {
     // Only a filter that has dropped a response leaves its status.
     if (r->error_page || r->err_status != 0 || r->headers_out.status != 0) {
@@ -82,10 +79,11 @@ ngx_int_t send_response(ngx_http_request_t* r, RequestInfo& info,
     const std::size_t size = response.cached != nullptr
                                  ? response.cached->body.size()
                                  : response.body.size();
-    bool done = false;
-    const ngx_int_t rc =
-        send_head(r, info, deprecated, response.status, size, done);
-    return done ? rc : send_body(r, body_buffer(r->pool, response));
+    const ngx_int_t rc = send_head(r, info, deprecated, response.status, size);
+    if (rc == NGX_ERROR || rc > NGX_OK || r->header_only) {
+        return rc;
+    }
+    return send_body(r, body_buffer(r->pool, response));
 }
 
 }  // namespace petstore::ngx

@@ -140,8 +140,7 @@ api::RateView rate_of(ngx_http_request_t* r, service::RequestState& state,
     const auto* main = main_conf(r);
     if (!state.rate && main->zone != nullptr) {
         state.rate =
-            address_window(r, Zone(main->zone), conf.anonymous_limit, false)
-                .rate;
+            peek_address_window(r, Zone(main->zone), conf.anonymous_limit).rate;
     }
     return state.rate.value_or(api::RateView());
 }

@@ -109,7 +109,7 @@ ngx_int_t get_variable(ngx_http_request_t* r, ngx_http_variable_value_t* value,
                        uintptr_t data) noexcept
 {
     std::string_view text;
-    if (const RequestInfo* info = request_info(r, false)) {
+    if (const RequestInfo* info = find_request_info(r)) {
         const service::RequestState& state = info->service;
         text = reinterpret_cast<const Variable*>(data)->get(
             {r, *info, state, state.key.valid.get()});

@@ -11,37 +11,47 @@ namespace petstore::ngx {
 namespace {
 
 struct EventLine {
+    store::Event event;
     ngx_uint_t level;
     bool throttled;  // to one per second: each request may report it
     // Shows the number of reports since the last line if it has %ui.
     const char* text;
 };
 
-// By store::Event.
+// In the order of store::Event.
 constexpr EventLine kEventLines[] = {
-    {NGX_LOG_ERR, true,
+    {store::Event::catalogue_full, NGX_LOG_ERR, true,
      "petstore: the catalogue is full, creates are refused: see \"petstorectl doctor\""},
-    {NGX_LOG_WARN, true,
+    {store::Event::lookup_refused, NGX_LOG_WARN, true,
      "petstore: %ui lookups of keys refused: too many in progress"},
-    {NGX_LOG_WARN, true,
+    {store::Event::request_refused, NGX_LOG_WARN, true,
      "petstore: %ui requests refused: too many waiting for Redis"},
-    {NGX_LOG_ERR, true, "petstore: unexpected reply of Redis to the limiter"},
-    {NGX_LOG_ERR, true,
+    {store::Event::unexpected_limiter_reply, NGX_LOG_ERR, true,
+     "petstore: unexpected reply of Redis to the limiter"},
+    {store::Event::changed_too_often, NGX_LOG_ERR, true,
      "petstore: %ui requests refused: their accounts changed each time that they were read"},
-    {NGX_LOG_ERR, true,
+    {store::Event::limits_elsewhere, NGX_LOG_ERR, true,
      "petstore: the counters were moved to another Redis, by \"petstorectl limits move\" (see \"petstore_limit_redis\") or, with the whole store, by \"petstorectl move\" (see \"petstore_redis\")"},
-    {NGX_LOG_ERR, false,
+    {store::Event::foreign_limits, NGX_LOG_ERR, false,
      "petstore: the Redis of \"petstore_limit_redis\" has the limits of another store, requests are refused: see \"petstorectl doctor\""},
-    {NGX_LOG_NOTICE, false,
+    {store::Event::own_limits, NGX_LOG_NOTICE, false,
      "petstore: the Redis of \"petstore_limit_redis\" has the limits of this store again"},
-    {NGX_LOG_WARN, false,
+    {store::Event::limits_not_compared, NGX_LOG_WARN, false,
      "petstore: the Redis user may not read the key limits-place (NOPERM): a limit Redis of another store will not be detected"},
-    {NGX_LOG_WARN, false,
+    {store::Event::plans_forbidden, NGX_LOG_WARN, false,
      "petstore: this user may not read the plans in Redis (NOPERM): only those of the configuration apply"},
-    {NGX_LOG_ERR, false,
+    {store::Event::usage_forbidden, NGX_LOG_ERR, false,
      "petstore: this user may not read and write the usage of accounts (NOPERM): without the rules of docs/redis-keys.md, among them +hincrby, +hgetall and +pexpire, requests get 503 from the next day or month in UTC"},
 };
 static_assert(std::size(kEventLines) == store::kEvents);
+static_assert([] {
+    for (std::size_t i = 0; i < store::kEvents; ++i) {
+        if (kEventLines[i].event != static_cast<store::Event>(i)) {
+            return false;
+        }
+    }
+    return true;
+}());
 
 }  // namespace
 
