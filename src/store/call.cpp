@@ -36,7 +36,7 @@ void rethrow_not_in_effect()
         failed.failure.not_in_effect = true;
         throw;
     } catch (...) {
-        Failure failure = failure_of(redis::NoReply::not_sent, true);
+        Failure failure = failure_of(redis::NoReply::not_sent, Purpose::change);
         failure.not_in_effect = true;
         throw Failed{std::move(failure)};
     }
@@ -51,9 +51,9 @@ void Rounds::next()
 
 const redis::Reply& Call::await_resume() const
 {
-    const bool write = kind_ != Kind::read;
+    const auto purpose = kind_ == Kind::read ? Purpose::read : Purpose::change;
     if (reply_ == nullptr) {
-        Failure failure = failure_of(cause_, write);
+        Failure failure = failure_of(cause_, purpose);
         failure.not_in_effect = kind_ == Kind::staged_change;
         throw Failed{std::move(failure), true};
     }
@@ -61,9 +61,9 @@ const redis::Reply& Call::await_resume() const
         throw damaged_redis_key(damage);
     }
     if (reply_->is_error()) {
-        throw Failed{failure_of(*reply_, write)};
+        throw Failed{failure_of(*reply_, purpose)};
     }
-    operation_->changed |= write;
+    operation_->changed |= purpose == Purpose::change;
     return *reply_;
 }
 

@@ -25,24 +25,25 @@ bool is_full(const redis::Reply& error) noexcept
     return error.error_code() == "FULL";
 }
 
-Failure failure_of(const redis::Reply& error, bool write) noexcept
+Failure failure_of(const redis::Reply& error, Purpose purpose) noexcept
 {
     if (is_full(error)) {
         return {{api::ErrorCode::service_unavailable,
                  "The catalogue is full: no more pets can be created."}};
     }
     const redis::ErrorRow& row = redis::error_row(error.text());
-    const api::ErrorCode code = write ? row.write_error() : row.read_error;
+    const api::ErrorCode code =
+        purpose == Purpose::change ? row.write_error() : row.read_error;
     const bool in_doubt = code == api::ErrorCode::outcome_unknown;
     return {code == api::ErrorCode::internal_error ? damage_error()
                                                    : lost(in_doubt),
             in_doubt};
 }
 
-Failure failure_of(redis::NoReply cause, bool write) noexcept
+Failure failure_of(redis::NoReply cause, Purpose purpose) noexcept
 {
     const bool in_doubt = cause == redis::NoReply::in_doubt;
-    return {lost(write && in_doubt), in_doubt};
+    return {lost(purpose == Purpose::change && in_doubt), in_doubt};
 }
 
 Failure not_counted() noexcept
@@ -53,7 +54,7 @@ Failure not_counted() noexcept
 
 Failure unavailable() noexcept
 {
-    return failure_of(redis::NoReply::not_sent, false);
+    return failure_of(redis::NoReply::not_sent, Purpose::read);
 }
 
 }  // namespace petstore::store

@@ -8,11 +8,15 @@ namespace petstore::store {
 // Whether a create was refused because the catalogue is full.
 bool is_full(const redis::Reply& error) noexcept;
 
-// Why a command failed, with the client's error: outcome_unknown for a write
+// What a command is for. Those of the limiter write, but nothing that the
+// client has asked for.
+enum class Purpose { read, change };
+
+// Why a command failed, with the client's error: outcome_unknown for a change
 // that is in doubt, internal_error for damaged data, service_unavailable
 // otherwise.
-Failure failure_of(const redis::Reply& error, bool write) noexcept;
-Failure failure_of(redis::NoReply cause, bool write) noexcept;
+Failure failure_of(const redis::Reply& error, Purpose purpose) noexcept;
+Failure failure_of(redis::NoReply cause, Purpose purpose) noexcept;
 
 // The accounts are elsewhere, or the limiter's reply is invalid.
 Failure not_counted() noexcept;

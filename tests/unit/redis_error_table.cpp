@@ -163,8 +163,10 @@ TEST_CASE("every row of the table of Redis errors", "[redis]")
         CHECK(row.log == expected.log);
         CHECK((row.resend == Resend::script_text) == (row.code == "NOSCRIPT"));
         const auto& reply = replies("-" + std::string(expected.error) + "\r\n");
-        CHECK(store::failure_of(reply, false).error.code == expected.answer);
-        CHECK(store::failure_of(reply, true).error.code == expected.create);
+        CHECK(store::failure_of(reply, store::Purpose::read).error.code
+              == expected.answer);
+        CHECK(store::failure_of(reply, store::Purpose::change).error.code
+              == expected.create);
     }
 }
 

@@ -8,41 +8,53 @@
 
 using namespace petstore;
 using api::ErrorCode;
+using store::Purpose;
 
 TEST_CASE("a write whose outcome is unknown is reported as such", "[store]")
 {
     Replies replies;
-    CHECK(store::failure_of(replies("-OOM secret\r\n"), true).error.code
+    CHECK(store::failure_of(replies("-OOM secret\r\n"), Purpose::change)
+              .error.code
           == ErrorCode::service_unavailable);
-    CHECK(store::failure_of(replies("-ERR secret\r\n"), true).error.code
+    CHECK(store::failure_of(replies("-ERR secret\r\n"), Purpose::change)
+              .error.code
           == ErrorCode::outcome_unknown);
-    CHECK(store::failure_of(replies("-ERR secret\r\n"), false).error.code
-          == ErrorCode::service_unavailable);
-    CHECK(store::failure_of(redis::NoReply::not_sent, true).error.code
-          == ErrorCode::service_unavailable);
-    CHECK(store::failure_of(redis::NoReply::in_doubt, true).error.code
-          == ErrorCode::outcome_unknown);
-    CHECK(store::failure_of(redis::NoReply::in_doubt, false).error.code
+    CHECK(
+        store::failure_of(replies("-ERR secret\r\n"), Purpose::read).error.code
+        == ErrorCode::service_unavailable);
+    CHECK(
+        store::failure_of(redis::NoReply::not_sent, Purpose::change).error.code
+        == ErrorCode::service_unavailable);
+    CHECK(
+        store::failure_of(redis::NoReply::in_doubt, Purpose::change).error.code
+        == ErrorCode::outcome_unknown);
+    CHECK(store::failure_of(redis::NoReply::in_doubt, Purpose::read).error.code
           == ErrorCode::service_unavailable);
 
-    CHECK_FALSE(store::failure_of(replies("-OOM secret\r\n"), true).in_doubt);
-    CHECK(store::failure_of(replies("-ERR secret\r\n"), true).in_doubt);
-    CHECK_FALSE(store::failure_of(redis::NoReply::not_sent, true).in_doubt);
-    CHECK(store::failure_of(redis::NoReply::in_doubt, true).in_doubt);
-    CHECK(store::failure_of(redis::NoReply::in_doubt, false).in_doubt);
+    CHECK_FALSE(store::failure_of(replies("-OOM secret\r\n"), Purpose::change)
+                    .in_doubt);
+    CHECK(store::failure_of(replies("-ERR secret\r\n"), Purpose::change)
+              .in_doubt);
+    CHECK_FALSE(
+        store::failure_of(redis::NoReply::not_sent, Purpose::change).in_doubt);
+    CHECK(
+        store::failure_of(redis::NoReply::in_doubt, Purpose::change).in_doubt);
+    CHECK(store::failure_of(redis::NoReply::in_doubt, Purpose::read).in_doubt);
 }
 
 TEST_CASE("damaged data are an internal error", "[store]")
 {
     Replies replies;
     const char* const damaged = "-DAMAGED p:{p:pets}:bucket:0\r\n";
-    for (const bool write : {false, true}) {
-        CHECK(store::failure_of(replies(damaged), write).error.code
+    for (const auto purpose : {Purpose::read, Purpose::change}) {
+        CHECK(store::failure_of(replies(damaged), purpose).error.code
               == ErrorCode::internal_error);
     }
-    CHECK(store::failure_of(replies("-WRONGTYPE x\r\n"), false).error.code
-          == ErrorCode::internal_error);
-    CHECK(store::failure_of(replies("-WRONGTYPE x\r\n"), true).error.code
+    CHECK(
+        store::failure_of(replies("-WRONGTYPE x\r\n"), Purpose::read).error.code
+        == ErrorCode::internal_error);
+    CHECK(store::failure_of(replies("-WRONGTYPE x\r\n"), Purpose::change)
+              .error.code
           == ErrorCode::outcome_unknown);
 }
 
@@ -51,9 +63,9 @@ TEST_CASE("a full catalogue is unavailable for creates", "[store]")
     Replies replies;
     const auto& full = replies("-FULL the catalogue has too many pets\r\n");
     CHECK(store::is_full(full));
-    CHECK(store::failure_of(full, true).error.code
+    CHECK(store::failure_of(full, Purpose::change).error.code
           == ErrorCode::service_unavailable);
-    CHECK(store::failure_of(full, true).error.message.text()
+    CHECK(store::failure_of(full, Purpose::change).error.message.text()
           == "The catalogue is full: no more pets can be created.");
     CHECK_FALSE(store::is_full(replies("-FULLY x\r\n")));
     CHECK_FALSE(store::is_full(replies(bulk("FULL x"))));
@@ -98,8 +110,8 @@ TEST_CASE("a client never sees an error text of Redis", "[store]")
     Replies replies;
     for (const char* reply :
          {"-ERR secret 10.0.0.1\r\n", "-DAMAGED secret\r\n"}) {
-        for (const bool write : {false, true}) {
-            const auto error = store::failure_of(replies(reply), write).error;
+        for (const auto purpose : {Purpose::read, Purpose::change}) {
+            const auto error = store::failure_of(replies(reply), purpose).error;
             CHECK_FALSE(error.message.text().empty());
             CHECK(error.message.text().find("secret") == std::string::npos);
             CHECK(error.message.text().find("Redis") == std::string::npos);

@@ -45,8 +45,8 @@ void list_accounts(Context& context, const AccountFilter& filter)
     Json array = Json::array();
     std::vector<api::AccountUsage> accounts;
     const auto damaged =
-        each_account(context, links, api::UsagePeriod::none(), false,
-                     [&](const api::AccountUsage& usage) {
+        each_account(context, links, api::UsagePeriod::none(),
+                     ShowProgress::yes, [&](const api::AccountUsage& usage) {
                          if (!passes(filter, usage.account)) {
                              return;
                          }

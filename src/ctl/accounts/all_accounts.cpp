@@ -13,7 +13,7 @@ namespace petstore::ctl {
 
 std::vector<std::string>
 each_account(Context& context, const store::StoreLinks& links,
-             const api::UsagePeriod& period, bool quiet,
+             const api::UsagePeriod& period, ShowProgress show_progress,
              const std::function<void(const api::AccountUsage&)>& use)
 {
     constexpr std::ptrdiff_t kPiece = 1000;
@@ -29,7 +29,7 @@ each_account(Context& context, const store::StoreLinks& links,
         damaged.insert(damaged.end(), listing.damaged.begin(),
                        listing.damaged.end());
         next = end;
-        if (!quiet) {
+        if (show_progress == ShowProgress::yes) {
             const auto done = static_cast<std::uint64_t>(next - ids.begin());
             progress.update(done, done);
         }

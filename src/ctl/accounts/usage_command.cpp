@@ -123,17 +123,19 @@ private:
     }
 
     // Where lines appear between its updates, progress would disturb them.
-    bool shows_progress() const
+    ShowProgress show_progress() const
     {
         return !is_terminal(STDOUT_FILENO)
-               || (!options_.csv && !context_.json());
+                       || (!options_.csv && !context_.json())
+                   ? ShowProgress::yes
+                   : ShowProgress::no;
     }
 
     void print_all()
     {
         auto report = make_report();
         const auto damaged =
-            each_account(context_, links_, of_.period, !shows_progress(),
+            each_account(context_, links_, of_.period, show_progress(),
                          [&](const auto& usage) {
                              if (is_of_interest(usage)) {
                                  report.add(usage);

@@ -15,14 +15,17 @@ class Context;
 // unknown: Redis forbids the command, as managed services do.
 enum class Verdict { ok, warning, wrong, unknown };
 
+// Whether `doctor --json` has a finding. Programs written for earlier versions
+// do not expect those of some checks, which it therefore has only if they are a
+// warning or wrong.
+enum class InJson { always, if_problem };
+
 struct Finding {
     Verdict verdict;
     std::string check;
     std::string found;
     std::string advice;
-    // `doctor --json` has it only if it is a warning or wrong: programs written
-    // for earlier versions do not expect it.
-    bool problems_only = false;
+    InJson in_json = InJson::always;
 };
 
 // The advice where the verdict is unknown.

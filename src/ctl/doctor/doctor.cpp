@@ -25,7 +25,7 @@ void print(const Context& context, const std::vector<Finding>& findings)
     if (context.json()) {
         Json array = Json::array();
         for (const Finding& finding : findings) {
-            if (finding.problems_only
+            if (finding.in_json == InJson::if_problem
                 && (finding.verdict == Verdict::ok
                     || finding.verdict == Verdict::unknown)) {
                 continue;
@@ -67,8 +67,8 @@ bool check_format(RedisSession& redis, const Context& context,
         }
     } catch (const RedisError& refusal) {
         // Workers' users may not read this.
-        findings.push_back(
-            {Verdict::unknown, which + kFormat, "", refusal.what(), true});
+        findings.push_back({Verdict::unknown, which + kFormat, "",
+                            refusal.what(), InJson::if_problem});
     } catch (const Failure& failure) {
         if (is_away(failure)) {
             throw;
@@ -93,8 +93,8 @@ void check_limits(Context& context, std::vector<Finding>& findings)
         }
     } catch (const RedisError& refusal) {
         // Workers' users may not read all of this.
-        findings.push_back(
-            {Verdict::unknown, "limits", "", refusal.what(), true});
+        findings.push_back({Verdict::unknown, "limits", "", refusal.what(),
+                            InJson::if_problem});
     } catch (const Failure& failure) {
         if (is_away(failure)) {
             throw;

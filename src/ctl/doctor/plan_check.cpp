@@ -57,7 +57,8 @@ std::vector<Finding> check_plans(Context& context)
             throw;
         }
         // This user may not read them, or this is one node of a Cluster.
-        return {{Verdict::unknown, kPlans, "", failure.what(), true}};
+        return {
+            {Verdict::unknown, kPlans, "", failure.what(), InJson::if_problem}};
     }
 }
 

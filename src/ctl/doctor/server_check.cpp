@@ -69,11 +69,11 @@ public:
 
 private:
     void add(Verdict verdict, const std::string& check, std::string found,
-             std::string advice = {}, bool problems_only = false)
+             std::string advice = {}, InJson in_json = InJson::always)
     {
         findings_.push_back({verdict, which_ + check, std::move(found),
                              verdict == Verdict::ok ? "" : std::move(advice),
-                             problems_only});
+                             in_json});
     }
 
     // The reply, or nullptr if Redis refuses the command. Valid until the next
@@ -153,7 +153,7 @@ private:
         const Milliseconds taken = std::chrono::steady_clock::now() - sent;
         char text[32];
         std::snprintf(text, sizeof text, "answers in %.1f ms", taken.count());
-        add(Verdict::ok, kReachable, text, "", true);
+        add(Verdict::ok, kReachable, text, "", InJson::if_problem);
     }
 
     void check_version()
@@ -283,11 +283,12 @@ private:
 
     void check_memory()
     {
-        const bool problems_only = node_ == nullptr;
+        const auto in_json =
+            node_ == nullptr ? InJson::if_problem : InJson::always;
         const auto most = api::parse_int64(info("maxmemory"));
         const auto used = api::parse_int64(info("used_memory"));
         if (!most || !used) {
-            add(Verdict::unknown, "maxmemory", "", kAskProvider, problems_only);
+            add(Verdict::unknown, "maxmemory", "", kAskProvider, in_json);
             return;
         }
         // Redis does not count the buffers of replicas and of the append-only
@@ -308,7 +309,7 @@ private:
             full
                 ? "Redis refuses all writes, and workers answer 503: raise maxmemory, or remove data"
                 : "Redis will refuse all writes: raise maxmemory, or remove data",
-            problems_only);
+            in_json);
     }
 
     // Below this number, Redis refuses writes.
@@ -326,7 +327,7 @@ private:
             std::to_string(*good) + " connected, at least "
                 + std::to_string(needed) + " needed",
             "Redis refuses all writes, and workers answer 503: connect replicas, or lower min-replicas-to-write",
-            true);
+            InJson::if_problem);
     }
 
     void check_replication()

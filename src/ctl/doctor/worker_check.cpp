@@ -83,7 +83,7 @@ public:
                 findings.push_back(
                     {Verdict::warning, which + row, "missing:" + rights,
                      std::string(consequence) + ": ACL SETUSER USER" + rights,
-                     true});
+                     InJson::if_problem});
             }
         };
         warn(
@@ -99,22 +99,23 @@ public:
                 {Verdict::wrong, which + kRights, "missing:" + missing_,
                  "workers with this user answer 503: ACL SETUSER USER"
                      + missing_,
-                 true});
+                 InJson::if_problem});
         } else {
             findings.push_back(
                 {Verdict::ok, which + kRights,
                  "this user has all that workers need; petstorectl needs more",
-                 "", true});
+                 "", InJson::if_problem});
         }
         if (!refusal_.empty()) {
             findings.push_back({Verdict::wrong, which + kWrites, refusal_,
-                                advice_for_error(refusal_), true});
+                                advice_for_error(refusal_),
+                                InJson::if_problem});
         } else if (may_all) {
             findings.push_back({Verdict::ok, which + kWrites,
                                 data_ == WorkerData::catalogue
                                     ? "accepted"
                                     : "accepted, and the limiter works",
-                                "", true});
+                                "", InJson::if_problem});
         }
         return findings;
     }

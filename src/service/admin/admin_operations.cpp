@@ -108,7 +108,8 @@ store::Task<bool> is_overtaken(const AdminStore& store, const Attempt& attempt)
 
 store::Failed overtaken()
 {
-    return {store::failure_of(redis::NoReply::in_doubt, true)};
+    return {
+        store::failure_of(redis::NoReply::in_doubt, store::Purpose::change)};
 }
 
 store::Failed unread()

@@ -137,7 +137,7 @@ void LimitQueue::Batch::send() noexcept
     try {
         start(queue_.link_, queue_.limiter_.decide(requests_));
     } catch (...) {
-        fail(failure_of(redis::NoReply::not_sent, false));
+        fail(failure_of(redis::NoReply::not_sent, Purpose::read));
     }
 }
 
@@ -164,19 +164,19 @@ void LimitQueue::Batch::on_result(const redis::Reply& reply) noexcept
         if (const auto key = damaged_key(reply); !key.empty()) {
             queue_.damage_log_.damaged(key);
         }
-        return fail(failure_of(reply, false));
+        return fail(failure_of(reply, Purpose::read));
     }
     try {
         results_ = queue_.limiter_.parse_decisions(reply, requests_);
     } catch (...) {
-        return fail(failure_of(redis::NoReply::in_doubt, false));
+        return fail(failure_of(redis::NoReply::in_doubt, Purpose::read));
     }
     take_results();
 }
 
 void LimitQueue::Batch::on_no_result(redis::NoReply cause) noexcept
 {
-    fail(failure_of(cause, false));
+    fail(failure_of(cause, Purpose::read));
 }
 
 void LimitQueue::Batch::take_results() noexcept

@@ -19,7 +19,7 @@ public:
             if (!damage.key.empty()) {
                 owner_.damage_log_.damaged(damage.key);
             }
-            return fail(failure_of(reply, false));
+            return fail(failure_of(reply, Purpose::read));
         }
         if (parse_limits_marker(reply.text()).elsewhere()) {
             owner_.log_.report(Event::limits_elsewhere);
@@ -30,7 +30,7 @@ public:
 
     void on_no_reply(redis::NoReply cause) noexcept override
     {
-        fail(failure_of(cause, false));
+        fail(failure_of(cause, Purpose::read));
     }
 
 private:

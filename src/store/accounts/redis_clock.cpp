@@ -28,7 +28,7 @@ private:
     void on_result(const redis::Reply& reply) noexcept override
     {
         if (reply.is_error()) {
-            return fail(failure_of(reply, false));
+            return fail(failure_of(reply, Purpose::read));
         }
         const auto now = redis::parse_time(reply);
         if (!now) {
@@ -40,7 +40,7 @@ private:
 
     void on_no_result(redis::NoReply cause) noexcept override
     {
-        fail(failure_of(cause, false));
+        fail(failure_of(cause, Purpose::read));
     }
 
     void fail(const Failure& failure) noexcept { end(Outcome<Done>(failure)); }

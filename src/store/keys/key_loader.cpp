@@ -43,7 +43,7 @@ public:
     {
         attempt([&] {
             if (reply.is_error() && !redis::is_wrong_type(reply)) {
-                return fail(failure_of(reply, false));
+                return fail(failure_of(reply, Purpose::read));
             }
             StoredKey stored(key());
             const RecordFound found = KeyCommands::parse(reply, stored);
@@ -64,7 +64,7 @@ public:
 
     void on_no_reply(redis::NoReply cause) noexcept override
     {
-        fail(failure_of(cause, false));
+        fail(failure_of(cause, Purpose::read));
     }
 
     // Its account's record.
@@ -168,7 +168,7 @@ public:
 
     void on_no_reply(redis::NoReply cause) noexcept override
     {
-        fail(failure_of(cause, false));
+        fail(failure_of(cause, Purpose::read));
     }
 
 private:
@@ -242,7 +242,7 @@ Outcome<api::AccountRecord> KeyLoader::take_account(const std::string& account,
                                                     const redis::Reply& reply)
 {
     if (reply.is_error() && !redis::is_wrong_type(reply)) {
-        return failure_of(reply, false);
+        return failure_of(reply, Purpose::read);
     }
     auto found = AccountCommands::parse(reply, account);
     switch (found.result) {

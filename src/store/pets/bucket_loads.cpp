@@ -22,7 +22,7 @@ bool BucketLoad::serves(const Version& now) const noexcept
 void BucketLoad::take(std::size_t, const redis::Reply& reply)
 {
     if (reply.is_error() && !redis::is_wrong_type(reply)) {
-        fail(failure_of(reply, false));
+        fail(failure_of(reply, Purpose::read));
     } else if (is_current()) {
         keep(reply);
     }

@@ -31,7 +31,7 @@ void ChangesLoad::take(std::size_t, const redis::Reply& reply)
 void IdsLoad::take(std::size_t, const redis::Reply& reply)
 {
     if (reply.is_error()) {
-        return fail(failure_of(reply, false));
+        return fail(failure_of(reply, Purpose::read));
     }
     if (reply.size() != 2) {
         return fail(unavailable());
@@ -61,8 +61,9 @@ void VacancyCheck::take(std::size_t index, const redis::Reply& reply)
                       : source().damaged(source().schema().pet_count());
     };
     if (reply.is_error()) {
-        return fail(redis::is_wrong_type(reply) ? damaged()
-                                                : failure_of(reply, false));
+        return fail(redis::is_wrong_type(reply)
+                        ? damaged()
+                        : failure_of(reply, Purpose::read));
     }
     if (is_pet) {
         has_pets_ = !reply.is(redis::Type::nil);

@@ -67,7 +67,7 @@ private:
     void on_no_result(redis::NoReply cause) noexcept override
     {
         const auto self = queue_.batches_.take(*this);
-        const Outcome<CreatedPet> lost = failure_of(cause, true);
+        const Outcome<CreatedPet> lost = failure_of(cause, Purpose::change);
         for (Waiter<CreatedPet>* waiter : waiters_) {
             waiter->on_result(lost);
         }
@@ -106,7 +106,7 @@ void CreateQueue::add(const Request& request,
             add_to_new_batch(request, waiter);
         }
     } catch (...) {
-        waiter.on_result(failure_of(redis::NoReply::not_sent, true));
+        waiter.on_result(failure_of(redis::NoReply::not_sent, Purpose::change));
     }
 }
 
@@ -153,7 +153,7 @@ Failure CreateQueue::failure_of_create(const redis::Reply& error) const noexcept
     } else if (is_full(error)) {
         log_.report(Event::catalogue_full);
     }
-    return failure_of(error, true);
+    return failure_of(error, Purpose::change);
 }
 
 }  // namespace petstore::store

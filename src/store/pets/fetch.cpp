@@ -68,7 +68,7 @@ void Fetch::take_next(const redis::Reply& reply)
 void Fetch::on_no_reply(redis::NoReply cause) noexcept
 {
     ++done_;
-    fail(failure_of(cause, false));
+    fail(failure_of(cause, Purpose::read));
     end_if_complete();
 }
 

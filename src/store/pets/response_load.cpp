@@ -87,7 +87,7 @@ void ResponseLoad::take_error(std::size_t index, const redis::Reply& error)
         fail(source().damaged_bucket(page_ ? page_->bucket(index)
                                            : bucket_of(position_)));
     } else {
-        fail(failure_of(error, false));
+        fail(failure_of(error, Purpose::read));
     }
 }
 

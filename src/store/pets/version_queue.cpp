@@ -19,7 +19,7 @@ private:
     void take(std::size_t, const redis::Reply& reply) override
     {
         if (reply.is_error()) {
-            fail(failure_of(reply, false));
+            fail(failure_of(reply, Purpose::read));
         } else if (reply.size() != 2) {
             fail(unavailable());
         } else {

@@ -66,7 +66,7 @@ Task<Hosts> read_hosts(const StoreLinks& links)
 void refuse_if_unread(const std::vector<std::string>& unread)
 {
     if (!unread.empty()) {
-        throw Failed{failure_of(redis::NoReply::not_sent, false), true};
+        throw Failed{failure_of(redis::NoReply::not_sent, Purpose::read), true};
     }
 }
 
