@@ -87,7 +87,7 @@ private:
     const redis::Command role_request_;
     const redis::Command ping_;
     redis::IdleCheck check_;
-    // The timer runs until the reply to a check that it added.
+    // The timer limits the wait for the reply to a check that it added.
     bool timer_awaits_check_ = false;
     ngx_base::Timer<IdleWatch, &IdleWatch::on_timer> timer_;
 };

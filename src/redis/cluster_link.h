@@ -150,7 +150,7 @@ private:
 
     SlotLinks slots_;
     bool searching_ = false;
-    bool search_failed_ = false;  // a search has failed
+    bool search_failed_ = false;
     bool closed_ = false;
     std::optional<std::uint64_t> searched_at_;
 

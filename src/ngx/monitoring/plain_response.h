@@ -21,7 +21,7 @@ struct PlainResponse {
 };
 
 // NGX_OK for GET and HEAD. Otherwise what the handler must return: 405, with
-// Allow already added.
+// Allow already added, or 500 if out of memory.
 ngx_int_t check_read_method(ngx_http_request_t* r) noexcept;
 
 // Sends the response and returns the value to finalize the request with.

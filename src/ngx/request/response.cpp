@@ -14,7 +14,7 @@ namespace petstore::ngx {
 
 namespace {
 
-// Sends the header. The result is that of ngx_http_send_header().
+// Sends the header. The result is that of ngx_http_send_header(), or NGX_ERROR.
 ngx_int_t send_head(ngx_http_request_t* r, RequestInfo& info, bool deprecated,
                     ngx_int_t status, std::size_t size) noexcept
 {

@@ -67,7 +67,7 @@ public:
     ListSlot& operator=(const ListSlot&) = delete;
 
     // Calls the waiter once the slot is acquired, possibly before this returns,
-    // or with a failure if that takes too long.
+    // or with a failure if it is not.
     void acquire(store::Waiter<store::Done>& waiter) noexcept;
 
     // Ends the wait, if there is one, with a failure.

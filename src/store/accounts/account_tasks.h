@@ -63,9 +63,10 @@ Task<bool> write_account(const StoreLinks& links, api::AccountRecord& account,
 // there is one.
 Task<bool> add_account(const StoreLinks& links, api::AccountRecord account);
 
+enum class Windows { keep, empty };
+
 // Moves the running day into the usage and, to reset the account, empties its
 // windows. Takes effect with announce().
-enum class Windows { keep, empty };
 Task<> settle_usage(const StoreLinks& links, const std::string& account,
                     Windows windows);
 
