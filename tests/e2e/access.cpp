@@ -273,6 +273,34 @@ TEST_CASE("access: routes of guarded locations in metrics and logs")
     CHECK(contains(metrics(), requests + "\"shop\",status=\"200\"} 2"));
 }
 
+TEST_CASE("access: the route is empty before the guard, unless nginx refuses")
+{
+    NginxOptions options;
+    options.http = "limit_req_zone $petstore_route zone=routes:1m rate=1r/m;"
+                   "log_format early '$early|$petstore_route|$status';";
+    options.server = R"(
+        access_log early.log early;
+        location /page/ { return 200 "of $petstore_route"; })";
+    GuardedStore shop(options, R"(
+        petstore_route shop;
+        set $early x$petstore_route;
+        limit_req zone=routes;
+        if ($petstore_route) { return 500; }
+        if ($arg_busy) { return 503; }
+        if ($arg_away) { return 403; }
+        error_page 403 /page/;)");
+    auto& http = shop.http;
+    CHECK(http.get("/shop/").status == 200);
+    CHECK(http.get("/shop/").status == 200);
+    CHECK(http.get("/shop/?busy=1").status == 503);
+    const auto away = http.get("/shop/?away=1");
+    CHECK(away.status == 403);
+    CHECK(away.body == "of shop");
+    const auto log = shop.store.nginx.path("early.log");
+    CHECK(wait_until([&] { return count_of(read_file(log), "\n") == 4; }));
+    CHECK(read_file(log) == "x|shop|200\nx|shop|200\nx|shop|503\nx|shop|403\n");
+}
+
 TEST_CASE("access: of 70 routes, 64 have series of their own")
 {
     const auto with_routes = [](const std::string& prefix) {

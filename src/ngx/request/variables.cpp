@@ -98,7 +98,13 @@ const Variable own_variables[] = {
      }},
     {ngx_string("petstore_route"),
      [](const VariableSource& from) {
-         const LocConf* conf = guarded_conf(from.request, from.info);
+         ngx_http_request_t* const main = from.request->main;
+         // Empty before the guard, as the others are, unless nginx has refused
+         // the request there.
+         const bool early = from.info.guard.first == nullptr
+                            && main->err_status < NGX_HTTP_BAD_REQUEST
+                            && main->headers_out.status == 0;
+         const LocConf* conf = early ? nullptr : guarded_conf(main, from.info);
          return conf != nullptr ? ngx_base::view(conf->route)
                                 : std::string_view();
      }},
