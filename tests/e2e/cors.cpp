@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
 
 #include "support/guarded_store.h"
 #include "support/one_worker.h"
@@ -452,6 +453,48 @@ TEST_CASE("cors: error pages, in the service or not")
     expect_without_cors(http.get("/left/x", from(kApp)));
     expect_without_cors(http.get("/pages/401.html", from(kApp)));
     expect_without_cors(http.get("/v1/pets", from(kApp)));
+}
+
+TEST_CASE("cors: a redirect before the access phase, and one in it")
+{
+    const std::string partner = "https://partner.example.com";
+    auto options = with_cors({}, "");
+    options.server += "location /go/ {" + kOrigins
+                      + R"(petstore_guard on; empty_gif;
+            error_page 418 = @partner; if ($arg_partner) { return 418; } }
+        location /denied/ {)"
+                      + kOrigins + R"(petstore_guard on; deny all;
+            error_page 403 = @partner; }
+        location /busy/ {)"
+                      + kOrigins + R"(petstore_guard on; return 503;
+            error_page 503 /busy.html; }
+        location = /busy.html { internal; petstore_guard on; petstore_cors )"
+                      + partner + R"(; empty_gif; }
+        location @partner { petstore_guard on; petstore_cors )"
+                      + partner + "; empty_gif; }";
+    Store store(options);
+    auto& http = store.http;
+    const char* const theirs = "/go/x?partner=1";
+    // The page of an error before the access phase.
+    const auto busy = http.get("/busy/x", from(kApp));
+    CHECK(busy.status == 503);
+    expect_readable(busy);
+    expect_unreadable(http.get("/busy/x", from(partner)));
+    expect_preflight(preflight(http, theirs, from(partner)), kGuardMethods,
+                     partner);
+    expect_preflight(preflight(http, "/go/x"), kGuardMethods);
+    // It is denied after the preflight has been answered.
+    expect_preflight(preflight(http, "/denied/x"), kGuardMethods);
+    for (const auto& [path, origin, other] :
+         {std::tuple(theirs, partner, kApp), std::tuple("/go/x", kApp, partner),
+          std::tuple("/denied/x", kApp, partner)}) {
+        INFO(path);
+        const auto sent = http.get(path, from(origin));
+        CHECK(sent.status == 200);
+        expect_readable(sent, origin);
+        expect_unreadable(http.get(path, from(other)));
+        expect_unreadable(preflight(http, path, from(other)));
+    }
 }
 
 TEST_CASE("cors: a back end's own CORS headers are replaced")

@@ -61,11 +61,14 @@ const CorsPolicy* policy_of(ngx_http_request_t* r) noexcept
         return nullptr;
     }
     // An admin API has only a policy that stands in its location.
-    const LocConf* first = info != nullptr && handler_of(r) != admin_handler
-                               ? info->entered.first
-                               : nullptr;
-    return first != nullptr && first->cors != nullptr ? first->cors
-                                                      : governing_conf(r).cors;
+    const LocConf* answers = nullptr;
+    if (info != nullptr && handler_of(r) != admin_handler) {
+        answers = info->answers_preflights != nullptr ? info->answers_preflights
+                                                      : info->entered.first;
+    }
+    return answers != nullptr && answers->cors != nullptr
+               ? answers->cors
+               : governing_conf(r).cors;
 }
 
 // With gzip_vary, nginx writes a separate Vary line before ours, but some
@@ -124,9 +127,9 @@ ngx_int_t cors_header_filter(ngx_http_request_t* r) noexcept
 
 bool is_preflight(ngx_http_request_t* r) noexcept
 {
-    const CorsPolicy* policy = loc_conf(r)->cors;
+    const CorsPolicy* policy = policy_of(r);
     bool repeated = false;
-    return policy != nullptr && is_in_service(r) && origin_of(r) != nullptr
+    return policy != nullptr && origin_of(r) != nullptr
            && find_header(r, "Access-Control-Request-Method", repeated)
                   != nullptr
            && !allowed_origin(r, *policy).empty();
@@ -169,6 +172,15 @@ ngx_int_t send_preflight_response(ngx_http_request_t* r)
 // counted it.
 ngx_int_t answer_preflight(ngx_http_request_t* r) noexcept
 {
+    if (!is_in_service(r)) {
+        return NGX_DECLINED;
+    }
+    RequestInfo* info = find_request_info(r);
+    // Not a location that only sends the page of another one's error.
+    if (info != nullptr && info->answers_preflights == nullptr
+        && r->err_status < NGX_HTTP_BAD_REQUEST) {
+        info->answers_preflights = loc_conf(r);
+    }
     if (r->method != NGX_HTTP_OPTIONS || !is_preflight(r)) {
         return NGX_DECLINED;
     }
