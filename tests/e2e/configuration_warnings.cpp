@@ -156,16 +156,42 @@ TEST_CASE("configuration: what only a guard follows is warned of without one")
         CHECK(in_server("petstore_guard on; location /a/ { petstore_guard off; "
                         + line + " }")
               == warning);
-        NginxOptions alone;
-        alone.file = "load_module %MODULE%; events { } http { server { listen "
-                     "127.0.0.1:1; location /a/ { "
-                     + line + " } } }";
-        CHECK(warnings_of(alone) == warning);
+        for (const std::string more :
+             {"if ($arg_a) { return 405; }", "limit_except GET { deny all; }",
+              "location ~ \\.pdf$ { expires 1h; if ($arg_a) { break; } }",
+              "location /a/b { petstore_guard off; }",
+              "location = /a/live { petstore_health live; }"}) {
+            INFO(more);
+            CHECK(in_server("location /a/ { " + line + more + " }") == warning);
+        }
+        const auto alone = [](const std::string& lines) {
+            NginxOptions options;
+            options.file =
+                "load_module %MODULE%; events { } http { server { listen "
+                "127.0.0.1:1; "
+                + lines + " } }";
+            return warnings_of(options);
+        };
+        CHECK(alone("location /a/ { " + line + " }") == warning);
+        CHECK(
+            alone(line + "location /a/ { if ($arg_a) { break; } }")
+            == Lines{
+                "\"" + std::string(directive)
+                + "\" has no effect: the server has no \"petstore_guard on\" and needs no API key"});
+        for (const std::string inner :
+             {"petstore_guard on;", "petstore_usage;", "petstore_admin;",
+              "location /a/b/ { petstore_guard on; }"}) {
+            INFO(inner);
+            CHECK(alone(line + "location /a/ { " + inner + " }").empty());
+        }
         for (const std::string& fine :
              {"petstore_guard on; location /a/ { " + line + " }",
               "location /a/ { petstore_guard on; " + line + " }", line,
               "location /a/ { " + line
                   + " location /a/b { petstore_guard on; } }",
+              "location /a/ { " + line
+                  + " location /a/b { location ~ ^/a/b/c { petstore_guard on; "
+                    "} } }",
               "location /a/ { petstore_usage; " + line + " }"}) {
             INFO(fine);
             CHECK(in_server(fine).empty());

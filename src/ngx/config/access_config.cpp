@@ -9,6 +9,7 @@
 #include "../../api/text.h"
 #include "../../ngx_base/str.h"
 #include "../module.h"
+#include "../request/entered_location.h"
 #include "../request/identity.h"
 #include "arguments.h"
 #include "merge.h"
@@ -148,6 +149,18 @@ const char* directive_of_admission(const LocConf& conf) noexcept
            : conf.cost != NGX_CONF_UNSET ? "petstore_cost"
            : conf.route.data != nullptr  ? "petstore_route"
                                          : nullptr;
+}
+
+bool contains_admission(const ngx_http_core_loc_conf_t& core) noexcept
+{
+    return any_location(core, [](const ngx_http_location_queue_t& location) {
+        const auto& inner =
+            *(location.exact != nullptr ? location.exact : location.inclusive);
+        const auto& conf = *static_cast<const LocConf*>(
+            inner.loc_conf[ngx_http_petstore_module.ctx_index]);
+        return conf.serves == 1 || conf.guard == 1
+               || admits_itself(conf.own_handler) || contains_admission(inner);
+    });
 }
 
 void merge_access(const LocConf& prev, LocConf& conf, MainConf& main)

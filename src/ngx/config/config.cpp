@@ -231,23 +231,12 @@ bool needs_admission(const LocConf& conf) noexcept
     return conf.guard || admits_itself(conf.own_handler);
 }
 
-// Whether the block has a location that matches every path. Valid while it is
-// merged: nginx sorts the locations afterwards.
 bool matches_all_paths(const ngx_http_core_loc_conf_t& core) noexcept
 {
-    ngx_queue_t* const all = core.locations;
-    if (all == nullptr) {
-        return false;
-    }
-    for (auto* q = ngx_queue_head(all); q != ngx_queue_sentinel(all);
-         q = ngx_queue_next(q)) {
-        const auto* prefix =
-            reinterpret_cast<const ngx_http_location_queue_t*>(q)->inclusive;
-        if (prefix != nullptr && ngx_base::view(prefix->name) == "/") {
-            return true;
-        }
-    }
-    return false;
+    return any_location(core, [](const ngx_http_location_queue_t& location) {
+        const auto* prefix = location.inclusive;
+        return prefix != nullptr && ngx_base::view(prefix->name) == "/";
+    });
 }
 
 // Whether requests may reach admission with these settings. If not, because the
@@ -275,15 +264,17 @@ bool uses_redis(ngx_conf_t* cf, const LocConf& prev, const LocConf& conf)
                                        : core.handler != conf.own_handler);
 }
 
-// Notes a location that has a directive about admission, but admits everybody.
-// `directive`: see directive_of_admission().
+// Notes a location or server that has a directive about admission, but admits
+// everybody. `directive`: see directive_of_admission().
 void note_open_location(ngx_conf_t* cf, const LocConf& conf, MainConf& main,
                         const char* directive)
 {
     if (directive != nullptr && !needs_admission(conf)
-        && conf.own_handler == nullptr && !is_server_level(cf)
-        && core_loc_conf(cf).locations == nullptr) {
-        main.open.push_back({&core_loc_conf(cf), directive});
+        && conf.own_handler == nullptr
+        && !contains_admission(core_loc_conf(cf))) {
+        main.open.push_back({&core_loc_conf(cf),
+                             is_server_level(cf) ? server_of(cf) : nullptr,
+                             directive});
     }
 }
 

@@ -74,10 +74,11 @@ struct UsedLocation {
     const ngx_http_core_srv_conf_t* server = nullptr;
 };
 
-// A location without admission, and without locations that may have one.
+// A location without admission, and without locations that have one.
 struct OpenLocation {
     const ngx_http_core_loc_conf_t* core;
-    const char* directive;  // that only an admission follows
+    const ngx_http_core_srv_conf_t* server;  // if it is that itself, or nullptr
+    const char* directive;                   // that only an admission follows
 };
 
 // A location that serves an OpenAPI document, or an `if` or limit_except there.

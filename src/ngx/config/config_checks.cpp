@@ -241,11 +241,20 @@ void report_zone(ngx_conf_t* cf, const ngx_str_t& zone, const ngx_str_t& key)
 
 void check_open_locations(ngx_conf_t* cf, const MainConf& main) noexcept
 {
-    for (const auto& location : main.open) {
-        ngx_log_error(
-            NGX_LOG_WARN, cf->log, 0,
-            "\"%s\" has no effect: location \"%V\" has no \"petstore_guard on\" and needs no API key",
-            location.directive, &location.core->name);
+    for (const auto& [core, server, directive] : main.open) {
+        if (server == nullptr) {
+            ngx_log_error(
+                NGX_LOG_WARN, cf->log, 0,
+                "\"%s\" has no effect: location \"%V\" has no \"petstore_guard on\" and needs no API key",
+                directive, &core->name);
+            continue;
+        }
+        ngx_str_t file = {ngx_strlen(server->file_name), server->file_name};
+        const ReportAt at(cf, {file, server->line});
+        ngx_conf_log_error(
+            NGX_LOG_WARN, cf, 0,
+            "\"%s\" has no effect: the server has no \"petstore_guard on\" and needs no API key",
+            directive);
     }
 }
 
