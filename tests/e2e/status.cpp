@@ -235,6 +235,27 @@ TEST_CASE("status: a guarded error page does not make a request guarded")
     CHECK(sample(store.nginx, requests("guard", 404)) == 0);
 }
 
+TEST_CASE("status: the location that refuses the length of a body counts")
+{
+    auto options = with_status();
+    options.server += R"(
+        rewrite ^/old(/.*) /new$1 last;
+        location /new/ { petstore_guard on; petstore_route new;
+            client_max_body_size 10; empty_gif; }
+        location /left/ { petstore_guard on; petstore_route left;
+            rewrite ^ /new/c last; })";
+    Store store(options);
+    int refused = 0;
+    for (const char* path : {"/new/a", "/old/b", "/left/c"}) {
+        INFO(path);
+        CHECK(store.http.post(path, "more than ten").status == 413);
+        CHECK(soon(store.nginx, requests("guard", 413), ++refused));
+        CHECK(sample(store.nginx, "petstore_guarded_requests_total{"
+                                  "route=\"new\",status=\"413\"}")
+              == refused);
+    }
+}
+
 TEST_CASE("status: denied requests, their accounts and bans")
 {
     auto options = with_status();

@@ -211,9 +211,13 @@ const LocConf* guarded_conf(ngx_http_request_t* r,
         || info.service.operation != api::Operation::none) {
         return info.guard.first;
     }
-    const LocConf* conf = info.entered.first;
-    if (conf == nullptr && !r->internal) {
-        conf = loc_conf(r);  // refused when nginx had chosen the location
+    const EnteredLocation& entered = info.entered;
+    const LocConf* conf = entered.first;
+    // nginx refused the length of the body before it entered the location that
+    // it had chosen, perhaps by a `rewrite` of the entered one.
+    if (conf == entered.conf && !entered.redirected
+        && r->uri_changes != entered.uri_changes) {
+        conf = loc_conf(r);
     }
     const bool guards = conf != nullptr && conf->guard && !conf->serves
                         && conf->own_handler == nullptr;
