@@ -374,6 +374,14 @@ TEST_CASE("command line: keys without an account are not shown as usable")
         CHECK(contains(output.err, "the account " + key.account + " of key "
                                        + key.id + " does not exist"));
     }
+    for (const std::string done : {"disable", "enable"}) {
+        const auto changed = ctl(redis.url(), {"key", done, key.id, "--json"});
+        CHECK(changed.code == 1);
+        CHECK(nlohmann::json::parse(changed.err).at("message")
+              == "the key is " + done + "d; the account " + key.account
+                     + " of key " + key.id + " does not exist");
+        CHECK(ctl(redis.url(), {"key", done, key.id}).code == 0);
+    }
 }
 
 TEST_CASE("command line: a key that was shown is enabled, not created again")

@@ -20,15 +20,21 @@ namespace petstore::ctl {
 
 namespace {
 
-// Reads the key with its account, and reports a change that was made to it.
+// Reports a change that was made to the key: `done` says which. Its JSON needs
+// the account, too.
 void report_key(Context& context, const store::StoreLinks& links,
-                const std::string& id, const std::string& message)
+                const std::string& id, const std::string& done)
 {
     if (!context.json()) {
-        return say(message);
+        return say("Key " + id + " is " + done + ".");
     }
-    const auto shown = shown_key(context, links, id);
-    print_json(json_of(shown, context.plans(), context.now(links)));
+    try {
+        const auto shown = shown_key(context, links, id);
+        print_json(json_of(shown, context.plans(), context.now(links)));
+    } catch (const Failure& problem) {  // the key is changed all the same
+        throw Failure("the key is " + done + "; " + problem.what(),
+                      problem.kind());
+    }
 }
 
 struct KeyChange : KeyId {
@@ -72,7 +78,7 @@ void set(Context& context, const KeyChange& change)
     };
     context.await(store::update_key(links, id, keep_error(error, apply)),
                   error);
-    report_key(context, links, id, "Key " + id + " is changed.");
+    report_key(context, links, id, "changed");
 }
 
 // The end of a message that says that the key is enabled.
@@ -100,7 +106,7 @@ void set_disabled(Context& context, const std::string& id, bool disabled)
         changed.disabled = disabled;
     }));
     if (disabled || context.json()) {
-        report_key(context, links, id, "Key " + id + " is disabled.");
+        report_key(context, links, id, disabled ? "disabled" : "enabled");
     } else {
         std::string end;
         try {
