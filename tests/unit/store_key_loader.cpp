@@ -448,10 +448,11 @@ TEST_CASE("the keys of a disabled account are disabled", "[store]")
     Fixture f;
     Waiter waiter;
     f.loader.load(digest_of(1), {}, waiter);
-    f.link.reply(record("a", 5));
-    f.link.reply(account("a", {"disabled", "1"}));
+    f.link.reply(record("a", 5, ""));
+    f.link.reply(account("a", {"disabled", "1", "plan", "gold"}));
     REQUIRE(waiter.key);
     CHECK(waiter.key->record.disabled);
+    CHECK(f.log.plan.empty());  // it limits nothing
 }
 
 TEST_CASE("a disabled key is refused without its account", "[store]")
@@ -459,11 +460,13 @@ TEST_CASE("a disabled key is refused without its account", "[store]")
     Fixture f;
     Waiter waiter;
     f.loader.load(digest_of(1), {}, waiter);
-    f.link.reply(array({bulk("id"), bulk("k"), bulk("account"), bulk("a"),
-                        bulk("disabled"), bulk("1")}));
+    f.link.reply(
+        array({bulk("id"), bulk("k"), bulk("account"), bulk("a"),
+               bulk("disabled"), bulk("1"), bulk("plan"), bulk("gold")}));
     CHECK(f.link.sent.size() == 1);
     REQUIRE(waiter.key);
     CHECK(waiter.key->record.disabled);
+    CHECK(f.log.plan.empty());
 }
 
 TEST_CASE("a key of a deleted account is not found", "[store]")

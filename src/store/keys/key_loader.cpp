@@ -292,7 +292,7 @@ Ref<CachedKey> KeyLoader::cache(const Load& load, const api::KeyRecord& record,
     auto key = make_ref<CachedKey>();
     key->record = CachedRecord(record, account, plan.plan);
     key->set_limits(plan);
-    if (!plans.knows(plan.plan)) {
+    if (!key->record.disabled && !plans.knows(plan.plan)) {
         log_.unknown_plan(record.id, plan.plan);
     }
     // Records read after the account's epoch was known are at least that new.
