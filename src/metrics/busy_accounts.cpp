@@ -13,6 +13,13 @@ namespace {
 
 constexpr std::uint64_t kMinute = 60;
 
+// Workers cache the time, so one may be in the minute after or before that of
+// another. Further ahead, it is that of a clock that has been set back since.
+bool is_of_reset_clock(std::uint64_t minute, std::uint64_t now_minute) noexcept
+{
+    return minute > now_minute + 1;
+}
+
 // As much of a text as fits, in whole characters; filled with NUL.
 template <std::size_t Size>
 void set_label_text(char (&to)[Size], std::string_view text) noexcept
@@ -54,9 +61,8 @@ BusyAccounts::Entry* BusyAccounts::set_of(std::uint64_t hash) noexcept
 void BusyAccounts::count(Entry& entry, std::uint64_t minute) noexcept
 {
     auto latest = entry.minute.load(std::memory_order_relaxed);
-    // Of several workers, one begins the minute. Others may still be in the
-    // minute before: each caches the time.
-    if (latest < minute
+    // Of several workers, one begins the minute.
+    if ((latest < minute || is_of_reset_clock(latest, minute))
         && entry.minute.compare_exchange_strong(latest, minute,
                                                 std::memory_order_relaxed)) {
         const auto ended =
@@ -72,6 +78,9 @@ void BusyAccounts::count(Entry& entry, std::uint64_t minute) noexcept
 double BusyAccounts::recent(const Entry& entry, std::uint64_t now) noexcept
 {
     const auto minute = entry.minute.load(std::memory_order_relaxed);
+    if (is_of_reset_clock(minute, now / kMinute)) {
+        return 0;
+    }
     now = std::max(now, minute * kMinute);  // another worker's time is ahead
     const std::uint64_t age = now / kMinute - minute;
     const double left =
@@ -99,7 +108,8 @@ BusyAccounts::Counted BusyAccounts::count(std::string_view account,
             }
             return Counted::yes;
         }
-        if (entry->minute.load(std::memory_order_relaxed) + 1 < minute) {
+        const auto latest = entry->minute.load(std::memory_order_relaxed);
+        if (latest + 1 < minute || is_of_reset_clock(latest, minute)) {
             result = Counted::no_but_there_is_room;
         }
     }
@@ -148,7 +158,8 @@ bool BusyAccounts::wants_names(std::size_t entry, std::uint64_t now,
                                BusyAccount& account) noexcept
 {
     auto& last = entries_[entry].names_read;
-    if (last + kMinute > now || !read(entry, now, account)) {
+    const bool lately = last + kMinute > now && last < now + kMinute;
+    if (lately || !read(entry, now, account)) {
         return false;
     }
     last = now;
