@@ -53,12 +53,14 @@ struct Desk : InKeyWorld {
         REQUIRE(result.calls == 1);
         return result;
     }
-    Result<bool> restore_key(const std::string& external_id = "")
+    Result<bool> restore_key(const std::string& external_id = "",
+                             bool implicit = false)
     {
         api::AccountRecord account;
         account.id = "a1";
         account.external_id = external_id;
         account.label = "of the backup";
+        account.implicit = implicit;
         account.created = 1'600'000'000;
         return run(store::restore_key(world.links(), key_of_a1(), account));
     }
@@ -176,10 +178,13 @@ TEST_CASE("restoring a key that exists restores what it lacks", "[store]")
     CHECK((world.epochs != announced) == account_lost);
 }
 
-TEST_CASE("a key that is refused leaves its account restored", "[store]")
+TEST_CASE("a refused key restores no account that lives with its keys",
+          "[store]")
 {
+    const bool implicit = GENERATE(false, true);
+    CAPTURE(implicit);
     Desk desk;
-    REQUIRE(desk.restore_key("cust").value());
+    REQUIRE(desk.restore_key("cust", implicit).value());
     desk.world.hashes.erase("P:account:a1");
     desk.world.hashes.erase("P:accounts");
     desk.world.strings.clear();
@@ -188,15 +193,25 @@ TEST_CASE("a key that is refused leaves its account restored", "[store]")
         desk.world.hashes["P:keys"]["k1"] =
             api::to_hex(api::bytes_of(api::sha256("other")));
     }
+    bool has_other = false;  // the account has the key in the way
     SECTION("because of its digest")
     {
+        has_other = GENERATE(false, true);
         desk.world.hashes["P:keys"].erase("k1");
-        desk.world
-            .hashes[desk.world.schema.key_record(api::sha256("k1"))]["id"] =
-            "k2";
+        auto& record =
+            desk.world.hashes[desk.world.schema.key_record(api::sha256("k1"))];
+        record["id"] = "k2";
+        record["account"] = has_other ? "a1" : "a2";
     }
     const auto announced = desk.world.epochs;
-    CHECK(desk.restore_key("cust").refusal() == Refusal::key_exists);
+    CHECK(desk.restore_key("cust", implicit).refusal() == Refusal::key_exists);
+    if (implicit && !has_other) {
+        CHECK(desk.world.epochs == announced);
+        CHECK(desk.world.hashes.count("P:account:a1") == 0);
+        CHECK(desk.world.hashes["P:accounts"].empty());
+        CHECK(desk.world.strings.empty());
+        return;
+    }
     // Workers may have other keys of the account.
     CHECK(desk.world.epochs != announced);
     CHECK(desk.world.hashes["P:account:a1"]["label"] == "of the backup");

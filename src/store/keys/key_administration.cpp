@@ -125,18 +125,32 @@ Task<bool> restore_key(StoreLinks links, StoredKey key,
                        api::AccountRecord account)
 {
     const api::KeyRecord wanted = key.record;
-    // First: the key may be refused, and the account have no other one, or only
-    // those that Redis still has.
-    const bool account_restored = co_await restore_account(links, account);
-    if (account_restored) {
-        co_await announce(links, account.id);
-    }
     const auto other = co_await read_index(links, wanted.id);
-    if (other && *other != key.digest) {
+    const bool other_key = other && *other != key.digest;
+    const auto there = co_await find_optional(links, key.digest);
+    const bool other_id = there && there->record.id != wanted.id;
+    // Even if the key is refused: the account may have no other one, or only
+    // those that Redis still has. One that lives with its keys comes with them,
+    // so for a refused one only if the key in the way is one of the account.
+    bool restores_account = true;
+    if (account.implicit && (other_key || other_id)) {
+        auto in_the_way = there;
+        if (other_key) {
+            in_the_way = co_await find_optional(links, wanted.id);
+        }
+        restores_account =
+            in_the_way && in_the_way->record.account == account.id;
+    }
+    if (restores_account) {
+        const bool restored = co_await restore_account(links, account);
+        if (restored) {
+            co_await announce(links, account.id);
+        }
+    }
+    if (other_key) {
         throw key_exists("another key has the id " + wanted.id);
     }
-    const auto there = co_await find_optional(links, key.digest);
-    if (there && there->record.id != wanted.id) {
+    if (other_id) {
         throw key_exists("this key exists already, its id is "
                          + there->record.id);
     }

@@ -62,8 +62,9 @@ Task<> discard_key(StoreLinks links, StoredKey key);
 // Adds a key from a backup, with its id, account and other properties. False if
 // it exists already; it then stays as it is, but gets back entries of indexes
 // that were lost. Refuses an id that another key has. `account` is written if
-// there is no such account, even if the key is refused, and else ignored.
-// Refuses one whose external id another account has.
+// there is no such account, and else ignored; if the key is refused, one
+// that is `implicit` only if it has the key that stands in the way. Refuses one
+// whose external id another account has.
 Task<bool> restore_key(StoreLinks links, StoredKey key,
                        api::AccountRecord account);
 
