@@ -234,7 +234,8 @@ UsagePeriod usage_period(const AdminQuery& query, Day today) noexcept
         return period.kept_at(today);
     }
     period.to = query.to.value_or(today);
-    period.from = query.from.value_or(first_of_month(period.to));
+    period.from =
+        query.from.value_or(first_of_month(std::min(period.to, today)));
     return period.kept_at(today);
 }
 

@@ -42,8 +42,8 @@ struct AdminQuery {
 std::variant<AdminQuery, Error> parse_admin_query(Operation operation,
                                                   std::string_view query);
 
-// That of the first page; by default this month, or the month of `to` until
-// then. Contains no day if it begins after today.
+// That of the first page; by default this month, or an earlier month of `to`
+// until then. Contains no day if it begins after today.
 UsagePeriod usage_period(const AdminQuery& query, Day today) noexcept;
 
 // The value of the Link header: rel="next", and the same without a cursor as

@@ -452,6 +452,7 @@ TEST_CASE("usage: options are checked")
     CHECK(first({"--from", date(now - 2) + "T23:59:59-12:00"})
           == date(now - 1));
     CHECK(first({}) == month(now) + "-01");
+    CHECK(first({"--to", date(now + 40)}) == month(now) + "-01");
     CHECK(first({"--from", "0001-01-01"}) == date(now - 90));
 }
 

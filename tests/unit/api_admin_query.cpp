@@ -91,6 +91,8 @@ TEST_CASE("the period of a report is this month by default", "[api]")
     CHECK(period("to=2026-10-15").to == 20741);
     CHECK(period("from=2026-11-24").from == 20781);
     CHECK(period("to=2030-01-01&from=2026-11-24").to == kToday);
+    CHECK(period("to=2026-12-31").from == 20758);
+    CHECK(period("to=2026-12-31").to == kToday);
     // By a client whose clock is ahead.
     CHECK(period("from=2026-11-26").from == kToday + 1);
     CHECK(period("from=2026-11-26").to == kToday);

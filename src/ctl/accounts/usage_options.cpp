@@ -54,7 +54,7 @@ void UsageOptions::add_to(CLI::App& command)
         ->allow_extra_args(false);
     auto* const first = add_value(
         command, "--from", "DATE", from,
-        "First day, in UTC: 2026-11-01, or 30d for 30 days ago; by default that of this month");
+        "First day, in UTC: 2026-11-01, or 30d for 30 days ago; by default that of --to's month, or of this month if --to is later");
     auto* const end = add_value(command, "--to", "DATE", to,
                                 "Last day, included; by default today");
     add_value(command, "--last", "N", last,
@@ -81,7 +81,7 @@ api::UsagePeriod UsageOptions::given_period(api::UnixTime now) const
     period.step = by == "month" ? api::UsagePeriod::Step::month
                                 : api::UsagePeriod::Step::day;
     period.to = to ? day_option("--to", *to, now) : today;
-    period.from = api::first_of_month(period.to);
+    period.from = api::first_of_month(std::min(period.to, today));
     if (from) {
         period.from = day_option("--from", *from, now);
     } else if (last) {
