@@ -163,6 +163,38 @@ TEST_CASE("packages: an upgrade says what to do next")
     CHECK(contains(said("0.2.0+deb12"), "systemctl restart nginx"));
 }
 
+TEST_CASE("packages: an installation says if nginx still has another module")
+{
+    const TempDir dir;
+    auto script = packaged("libnginx-mod-http-petstore.postinst");
+    for (const char* path : {"/run/nginx.pid", "/proc/"}) {
+        REQUIRE(contains(script, path));
+        replace_all(script, path, dir.path() + path);
+    }
+    for (const char* folder : {"run", "proc", "proc/4711"}) {
+        mkdir((dir / folder).c_str(), 0755);
+    }
+    const auto said = [&](const std::string& old_version = "") {
+        const auto output =
+            run({"sh", "-c", script, "postinst", "configure", old_version});
+        CHECK(output.code == 0);
+        CHECK(output.err == "");
+        return output.out;
+    };
+    const std::string map =
+        "7f0000000000-7f0000001000 r--p 00000000 fe:00 1 "
+        "/usr/lib/nginx/modules/ngx_http_petstore_module.so";
+    write_file(dir / "proc/4711/maps", map + " (deleted)\n");
+    CHECK(said() == "");
+    write_file(dir / "run/nginx.pid", "4711\n");
+    CHECK(contains(said(), "systemctl restart nginx"));
+    CHECK(contains(said("0.1.0"), "stop nginx on all hosts"));
+    write_file(dir / "proc/4711/maps", map + "\n");
+    CHECK(said() == "");
+    write_file(dir / "run/nginx.pid", "4712\n");
+    CHECK(said() == "");
+}
+
 TEST_CASE("packages: a killed scripts/apt-install leaves no policy that holds")
 {
     TempDir dir;
