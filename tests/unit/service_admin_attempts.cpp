@@ -9,9 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "admin_calls.h"
-#include "api/text.h"
-#include "key_world.h"
+#include "held_hosts.h"
 
 using namespace petstore;
 using api::ErrorCode;
@@ -21,121 +19,6 @@ using service::AdminCall;
 using service::AdminResponse;
 
 namespace {
-
-// Passes commands on until one is to be held, with all after it.
-class HeldLink final : public redis::Link {
-public:
-    static constexpr int kNever = 1'000'000;
-
-    explicit HeldLink(KeyWorld& world) noexcept : world_(world) {}
-
-    void send(const redis::Command& command,
-              redis::ReplyHandler& handler) noexcept override
-    {
-        if (++number_ >= hold_at_) {
-            held_.emplace_back(command, &handler);
-        } else {
-            world_.send(command, handler);
-        }
-    }
-    std::uint64_t
-    connection_generation(std::string_view /*key*/) const noexcept override
-    {
-        return 1;
-    }
-
-    void hold_at(int number) { hold_at_ = number; }
-    bool is_held() const { return !held_.empty(); }
-    // Until after so many more commands.
-    void release(int more = kNever)
-    {
-        hold_at_ = number_ + more;
-        for (const auto& [command, handler] : std::exchange(held_, {})) {
-            world_.send(command, *handler);
-        }
-    }
-
-private:
-    KeyWorld& world_;
-    int number_ = 0;
-    int hold_at_ = kNever;
-    std::vector<std::pair<redis::Command, redis::ReplyHandler*>> held_;
-};
-
-struct Host {
-    explicit Host(KeyWorld& world) : redis(world), link(world) {}
-
-    void start(AdminCall call)
-    {
-        service::answer(std::move(call), admin, running, result);
-    }
-
-    // Until it has answered or is held.
-    void run()
-    {
-        for (int pauses = 0; pauses < 200; ++pauses) {
-            redis.run();
-            if (result.calls > 0 || link.is_held()) {
-                return;
-            }
-            alarm.wait(service::Pauses::kMilliseconds);
-            ++redis.time;  // attempts differ in their times
-        }
-        FAIL("no answer");
-    }
-
-    KeyWorld& redis;
-    HeldLink link;
-    FakeAlarm alarm;
-    AlarmClock clock{alarm};
-    service::AdminStore admin{redis.schema,
-                              {link, link, redis.schema},
-                              clock,
-                              service::Pauses(alarm),
-                              service::ListSemaphore(alarm)};
-    store::Operations running;
-    Result<AdminResponse> result;
-};
-
-json ask(KeyWorld& world, const AdminCall& call)
-{
-    Host host(world);
-    host.start(call);
-    host.run();
-    if (host.result.failed()) {
-        FAIL(host.result.message());
-    }
-    return json::parse(host.result.value().body);
-}
-
-std::vector<KeyWorld::Hash> records(const KeyWorld& world,
-                                    const std::string& prefix)
-{
-    std::vector<KeyWorld::Hash> found;
-    for (const auto& [name, fields] : world.hashes) {
-        if (name.compare(0, prefix.size(), prefix) == 0
-            && fields.count("unfinished") == 0
-            && fields.count("deleted") == 0) {
-            found.push_back(fields);
-        }
-    }
-    return found;
-}
-
-// The record that the index has for an id.
-KeyWorld::Hash key_record(KeyWorld& world, const std::string& id)
-{
-    const auto& index = world.hashes["P:keys"];
-    const auto found = index.find(id);
-    REQUIRE(found != index.end());
-    const auto record = world.hashes["P:key:" + found->second];
-    CHECK(record.at("id") == id);
-    CHECK(record.at("disabled") == "0");
-    CHECK(record.count("unfinished") == 0);
-    const auto& ids = world.sets["P:account-keys:" + record.at("account")];
-    CHECK(ids.count(id) == 1);
-    return record;
-}
 
 // An attempt answers with the object that remains, or does not know.
 void check_answer(KeyWorld& world, const Result<AdminResponse>& result,
@@ -257,67 +140,6 @@ TEST_CASE("a slow attempt and another import one key", "[admin]")
             CHECK(world.hashes["P:keys"].size() == 1);
             CHECK(records(world, "P:account:").size() == 1);
         });
-}
-
-TEST_CASE("two imports of a key take over what a third left", "[admin]")
-{
-    const AdminCall import = call(
-        Operation::create_key, R"({"sha256":")" + std::string(64, 'c') + "\"}");
-    // Starts the call, and holds it at its command number `at`.
-    const auto hold = [&](Host& host, int at) {
-        host.link.hold_at(at);
-        host.start(import);
-        host.run();
-        return host.link.is_held();
-    };
-    const auto end = [](Host& host) {
-        host.link.release();
-        host.run();
-        return !host.result.failed() && host.result.value().status == 201;
-    };
-    // All pairs of two of the three commands, but only a third of the triples,
-    // which take long.
-    constexpr int kStep = 3;
-    const auto first_second = [](int left, int first) {
-        return 1 + (left + first) % kStep;
-    };
-    int left = 1;
-    int first = 1;
-    int second = first_second(left, first);
-    while (left < 40) {
-        CAPTURE(left, first, second);
-        KeyWorld world;
-        Host gone(world);
-        Host slow(world);
-        Host other(world);
-        if (!hold(gone, left)) {
-            break;
-        }
-        const bool finished = !records(world, "P:key:").empty();
-        const bool slow_is_held = hold(slow, first);
-        const bool other_is_held = hold(other, second);
-        const int accepted = end(slow) + end(other);
-        CHECK(accepted == (finished ? 0 : 1));
-        const auto keys = records(world, "P:key:");
-        REQUIRE(keys.size() == 1);
-        key_record(world, keys[0].at("id"));
-        const auto& account =
-            world.hashes["P:account:" + keys[0].at("account")];
-        CHECK(account.count("deleted") == 0);
-
-        if (other_is_held) {
-            second += kStep;
-            continue;
-        }
-        if (slow_is_held) {
-            ++first;
-        } else {
-            first = 1;
-            ++left;
-        }
-        second = first_second(left, first);
-    }
-    CHECK((left > 10 && left < 40));
 }
 
 TEST_CASE("a slow attempt and another rotate a key once", "[admin]")

@@ -195,7 +195,8 @@ TEST_CASE("of two commands that add one key, one is refused", "[store]")
     CHECK(added.refusal() == Refusal::key_exists);
     CHECK(added.message() == "another command is adding this key");
     // Its account is not left behind.
-    CHECK(admin.world.hashes["P:account:ak1"].count("deleted") == 1);
+    CHECK(admin.world.hashes.count("P:account:ak1") == 0);
+    CHECK(admin.world.hashes["P:accounts"].count("ak1") == 0);
 }
 
 TEST_CASE("a stored key works once it is enabled, or is discarded", "[store]")
@@ -245,6 +246,14 @@ TEST_CASE("a stored key works once it is enabled, or is discarded", "[store]")
         const auto gone = admin.discard(stored.value());
         REQUIRE_FALSE(gone.failed());
         CHECK(admin.world.hashes.count("P:account:ak1") == 1);
+        CHECK(admin.world.hashes["P:accounts"].count("ak1") == 1);
+    }
+    SECTION("discarded, with an account that came with an earlier key")
+    {
+        admin.world.hashes["P:account:ak1"]["created"] = "1500000000";
+        const auto gone = admin.discard(stored.value());
+        REQUIRE_FALSE(gone.failed());
+        CHECK(admin.world.hashes["P:account:ak1"].count("deleted") == 1);
         CHECK(admin.world.hashes["P:accounts"].count("ak1") == 1);
     }
     SECTION("discarded, after another command enabled and deleted it")

@@ -134,14 +134,15 @@ api::UnixTime created_in_index(const std::string& entry) noexcept
         .value_or(0);
 }
 
-Task<> forget_unused_account(const StoreLinks& links, const std::string& id)
+Task<> forget_unused_account(const StoreLinks& links, const std::string& id,
+                             api::UnixTime created)
 {
     const AccountCommands commands(links.schema);
     const redis::Reply& reply = co_await ask(links.main, commands.read(id));
     const auto there = AccountCommands::parse(reply, id);
     const api::AccountRecord& account = there.record;
     if (there.result != RecordFound::found || account.deleted == 0
-        || !account.implicit) {
+        || !account.implicit || account.created != created) {
         co_return;
     }
     redis::Command remove(scripts().delete_record, 1);

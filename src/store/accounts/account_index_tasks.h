@@ -32,9 +32,11 @@ Task<bool> remove_entry_without_record(const StoreLinks& links,
 api::UnixTime created_in_index(const std::string& entry) noexcept;
 
 // Removes the record and the entry of an account that came into being with a
-// key, and has been deleted with it. Does nothing in any other case. The key
-// must never have worked, so that the account has no usage.
-Task<> forget_unused_account(const StoreLinks& links, const std::string& id);
+// key, which was created then, and has been deleted with it. Does nothing in
+// any other case. The key must never have worked, so that the account has no
+// usage.
+Task<> forget_unused_account(const StoreLinks& links, const std::string& id,
+                             api::UnixTime created);
 
 // Removes the entries of deleted accounts whose records have expired. Does
 // nothing if Redis refuses it: lists only read, and their user may have no

@@ -19,6 +19,9 @@ Task<StoredKey> finish_key(StoreLinks links, StoredKey key, SecretOrigin origin,
     }
     if (!finished) {
         const auto there = co_await find_optional(links, key.digest);
+        if (!there || there->record.id != key.record.id) {
+            co_await remove_entries(links, key);
+        }
         if (!there) {
             throw refused(Refusal::overtaken, api::ErrorCode::not_found,
                           "another command has deleted the new key");
@@ -117,7 +120,8 @@ Task<> discard_key(StoreLinks links, StoredKey key)
     // What another command has removed may have worked before.
     const bool never_worked = co_await discard_unfinished(links, key);
     if (never_worked) {
-        co_await forget_unused_account(links, key.record.account);
+        co_await forget_unused_account(links, key.record.account,
+                                       key.record.created);
     }
 }
 

@@ -3,6 +3,7 @@
 
 #include "../../api/text.h"
 #include "../accounts/account_administration.h"
+#include "../accounts/account_index_tasks.h"
 #include "key_tasks.h"
 
 // How new keys are stored, by attempts that may be interrupted or overtaken.
@@ -52,18 +53,21 @@ bool is_same(const api::KeyRecord& a, const api::KeyRecord& b)
     return all(a) == all(b);
 }
 
-// Another attempt with the same secret has left entries of another id.
-Task<> remove_entries(const StoreLinks& links, const api::KeyRecord& left,
-                      const api::KeyRecord& replaced_by)
+Failed others_add_key()
 {
-    co_await change_entry(links, "HDEL", links.schema.key_index(), left.id, "");
-    if (left.account != replaced_by.account) {
-        co_await leave_account(links, left.account, left.id);
-    } else {
-        co_await change_entry(links, "SREM",
-                              links.schema.account_keys(left.account), left.id,
-                              "");
+    return key_exists("another command is adding this key");
+}
+
+// Another attempt with the same secret, whose record `key` has replaced, has
+// left entries of another id. Its account, if it came into being with a key,
+// stays in the usage: a key that is restored may have worked before.
+Task<> remove_left(const StoreLinks& links, const StoredKey& left,
+                   const StoredKey& key)
+{
+    if (left.record.account != key.record.account) {
+        co_await remove_unused(links, left.record.account, no_key);
     }
+    co_await remove_entries(links, left);
 }
 
 // Writes the record of a new key. False if another attempt of the same request
@@ -109,7 +113,7 @@ Task<bool> write_unfinished(const StoreLinks& links, StoredKey& key,
         const bool written = co_await write(links, key, seen);
         if (written) {
             if (seen && !is_own) {
-                co_await remove_entries(links, there.record, key.record);
+                co_await remove_left(links, there, key);
             }
             co_return true;
         }
@@ -120,9 +124,11 @@ Task<bool> write_unfinished(const StoreLinks& links, StoredKey& key,
         if (there.record.id != key.record.id) {
             const bool is_mine = key.record.account != there.record.account;
             if (owner == KeyOwner::new_account && is_mine) {
-                co_await remove_implicit_account(links, key.record.account);
+                co_await remove_unused(links, key.record.account, no_key);
+                co_await forget_unused_account(links, key.record.account,
+                                               key.record.created);
             }
-            throw key_exists("another command is adding this key");
+            throw others_add_key();
         }
     }
 }
@@ -134,6 +140,32 @@ Task<> index_key(const StoreLinks& links, const StoredKey& key)
     co_await change_entry(links, "HSET", links.schema.key_index(),
                           key.record.id,
                           api::to_hex(api::bytes_of(key.digest)));
+}
+
+Task<> remove_entries(const StoreLinks& links, const StoredKey& key)
+{
+    std::optional<bool> listed;
+    for (Rounds rounds;; rounds.next()) {
+        StoredKey there(key.digest);
+        const RecordFound found = co_await read_record(links, there);
+        const bool exists =
+            found == RecordFound::invalid || there.record.id == key.record.id;
+        if (exists == listed) {
+            co_return;
+        }
+        const std::string& id = key.record.id;
+        const std::string of_account =
+            links.schema.account_keys(key.record.account);
+        if (exists) {
+            co_await index_key(links, key);
+            co_await change_entry(links, "SADD", of_account, id, "");
+        } else {
+            co_await change_entry(links, "HDEL", links.schema.key_index(), id,
+                                  "");
+            co_await change_entry(links, "SREM", of_account, id, "");
+        }
+        listed = exists;
+    }
 }
 
 Task<> store_unfinished(const StoreLinks& links, StoredKey& key, KeyOwner owner,
@@ -159,6 +191,17 @@ Task<> store_unfinished(const StoreLinks& links, StoredKey& key, KeyOwner owner,
     }
     if (gone) {
         co_await discard(links, key.record.id, key.digest);
+        co_await remove_entries(links, key);
+        StoredKey there(key.digest);
+        const RecordFound found = co_await read_record(links, there);
+        if (found != RecordFound::absent && there.record.id != key.record.id) {
+            // Another command has removed this one's account.
+            if (owner == KeyOwner::new_account) {
+                co_await forget_unused_account(links, account,
+                                               key.record.created);
+            }
+            throw others_add_key();
+        }
         throw std::move(*gone);
     }
 }

@@ -82,10 +82,6 @@ Task<> change_entry(const StoreLinks& links, const char* verb, std::string key,
     co_await change(links.main, std::move(command));
 }
 
-namespace {
-
-// Removes the account if it came into being with a key and has none but
-// `except`. A damaged account stays. False if it stays.
 Task<bool> remove_unused(const StoreLinks& links, const std::string& account,
                          const std::string& except)
 {
@@ -99,8 +95,6 @@ Task<bool> remove_unused(const StoreLinks& links, const std::string& account,
     }
 }
 
-}  // namespace
-
 Task<> leave_account(const StoreLinks& links, const std::string& account,
                      const std::string& id)
 {
@@ -109,7 +103,7 @@ Task<> leave_account(const StoreLinks& links, const std::string& account,
                           "");
     if (!removed) {
         // Its last keys may be leaving at the same time: each saw the other.
-        co_await remove_unused(links, account, "");
+        co_await remove_unused(links, account, no_key);
     }
 }
 
@@ -235,8 +229,7 @@ Task<bool> discard_unfinished(const StoreLinks& links, const StoredKey& key)
             co_await leave_account(links, there.record.account, key.record.id);
         }
     }
-    co_await change_entry(links, "HDEL", links.schema.key_index(),
-                          key.record.id, "");
+    co_await remove_entries(links, key);
     co_return removed;
 }
 

@@ -78,6 +78,16 @@ Task<> add_to_account(const StoreLinks& links, const StoredKey& key);
 Task<std::optional<WrittenEpoch>> finish(const StoreLinks& links,
                                          StoredKey& key);
 
+// Removes the entries of a new key in the indexes, whose record another command
+// has replaced or removed. An attempt of the same request may store it again
+// meanwhile; then it keeps them, or gets them back.
+Task<> remove_entries(const StoreLinks& links, const StoredKey& key);
+
+// Removes the account if it came into being with a key and has none but
+// `except`. A damaged account stays. False if it stays.
+Task<bool> remove_unused(const StoreLinks& links, const std::string& account,
+                         const std::string& except);
+
 // Removes a key's entry in its account, and the account, unless that is
 // damaged, if it came into being with a key and this is the last.
 Task<> leave_account(const StoreLinks& links, const std::string& account,
