@@ -267,3 +267,57 @@ TEST_CASE("repeated imports of one key leave one", "[admin]")
             check_only_key(world);
         });
 }
+
+TEST_CASE("a rotation beside a deletion is not found, or its key works",
+          "[admin]")
+{
+    std::string old;
+    const bool two_rotations = GENERATE(false, true);
+    const auto prepare = [&](KeyWorld& world) -> Calls {
+        old = ask(world, call(Operation::create_key, "{}"))["id"];
+        const AdminCall rotation = call(Operation::rotate_key, "{}", old);
+        const AdminCall deletion = call(Operation::delete_key, "", old);
+        return {deletion, rotation, two_rotations ? rotation : deletion};
+    };
+    int rotated = 0;
+    int refused = 0;
+    const auto check = [&](KeyWorld& world, const Hosts& hosts) {
+        check_failures(hosts,
+                       {ErrorCode::not_found, ErrorCode::already_rotated});
+        CHECK(world.hashes["P:keys"].count(old) == 0);
+        const auto next =
+            std::find_if(hosts.begin(), hosts.end(), [](const Host& host) {
+                return !host.result.failed()
+                       && host.result.value().status == 201;
+            });
+        if (next == hosts.end()) {
+            ++refused;
+            CHECK(key_records(world) == 0);
+            CHECK(world.hashes["P:keys"].empty());
+            CHECK(records(world, "P:account:").empty());
+            CHECK(accounts_with_keys(world).empty());
+        } else {
+            ++rotated;
+            const json key = json::parse(next->result.value().body);
+            CHECK(key["disabled"] == false);
+            check_only_key(world);
+            key_record(world, key["id"]);
+        }
+    };
+    SECTION("one after another")
+    {
+        at_triples_of_commands(two_rotations ? 40 : 9, prepare,
+                               [&](KeyWorld& world, Hosts& hosts, bool) {
+                                   end(hosts[1]);
+                                   end(hosts[0]);
+                                   end(hosts[2]);
+                                   check(world, hosts);
+                               });
+    }
+    SECTION("at once")
+    {
+        in_any_order(500, prepare, check);
+    }
+    CHECK(rotated > 5);
+    CHECK(refused > 5);
+}

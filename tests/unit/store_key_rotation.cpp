@@ -532,6 +532,151 @@ TEST_CASE("a deletion that was interrupted leaves a key that can be rotated",
     r.check_rotated();
 }
 
+TEST_CASE("a rotation between two commands of a deletion is not found",
+          "[store]")
+{
+    int refused = 0;
+    for (int start = 1;; ++start) {
+        REQUIRE(start < 60);
+        CAPTURE(start);
+        Rotations r;
+        const int before = r.world.number;
+        Result<StoredKey> rotated;
+        r.world.before = [&](const KeyWorld::Words&) {
+            if (r.world.number == before + start && rotated.calls == 0) {
+                store::run(r.running, rotate(r), rotated);
+                r.world.run();
+            }
+        };
+        REQUIRE_FALSE(
+            r.run(store::remove_key(r.world.links(), "old")).failed());
+        if (rotated.calls == 0) {
+            CHECK(start > 5);
+            break;
+        }
+        CHECK(r.record("old").empty());
+        if (rotated.failed()) {
+            ++refused;
+            CHECK(rotated.refusal() == Refusal::not_found);
+            CHECK(r.world.hashes["P:keys"].empty());
+        } else {
+            CHECK(r.record("new").at("disabled") == "0");
+            CHECK(r.world.hashes["P:account:a1"].count("deleted") == 0);
+        }
+    }
+    CHECK(refused > 5);
+}
+
+TEST_CASE("a rotation that a deletion overtook stays so if the key is enabled",
+          "[store]")
+{
+    const int at = GENERATE(range(4, 30));  // after the first write
+    CAPTURE(at);
+    Rotations r;
+    auto overtaken = r.rotation();
+    const auto begun = r.begin(overtaken, "new");
+    REQUIRE(begun.value());
+    r.world.cut(at, KeyWorld::Lost::before);
+    const auto removed = r.run(store::remove_key(r.world.links(), "old"));
+    r.world.cut(0, KeyWorld::Lost::before);
+    if (!removed.failed()) {
+        return;  // it has fewer commands
+    }
+    if (r.world.hashes["P:keys"].count("old") == 0) {
+        return;  // it was complete but for its answer
+    }
+    REQUIRE_FALSE(r.run(store::update_key(r.world.links(), "old",
+                                          [](api::KeyRecord& record) {
+                                              record.disabled = false;
+                                          }))
+                      .failed());
+    CHECK(r.finish(overtaken, *begun.value()).failed());
+    CHECK(r.record("old").count("replaced_by") == 0);
+    if (r.world.hashes["P:account:a1"].count("deleted") != 0) {
+        return;  // with its last key
+    }
+    auto rotation = r.rotation();
+    const auto first = r.begin(rotation, "newer");
+    REQUIRE_FALSE(first.failed());
+    CHECK_FALSE(first.value());
+    r.clock.time += store::WatchedClaim::kTakeOverAfter;
+    const auto again = r.begin(rotation, "newer");
+    REQUIRE_FALSE(again.failed());
+    REQUIRE(again.value());
+    REQUIRE_FALSE(r.finish(rotation, *again.value()).failed());
+    CHECK(r.record("old").at("replaced_by") == "newer");
+    CHECK(r.world.hashes["P:keys"].size() == 2);
+}
+
+TEST_CASE("a key whose deletion was interrupted is rotated once it is enabled",
+          "[store]")
+{
+    Rotations r;
+    const bool unfinished = GENERATE(false, true);
+    if (unfinished) {
+        r.set_old("unfinished", "1");
+        r.set_old("disabled", "1");
+    }
+    r.world.cut(4, KeyWorld::Lost::before);  // after the first write
+    REQUIRE(r.run(store::remove_key(r.world.links(), "old")).failed());
+    r.world.cut(0, KeyWorld::Lost::before);
+    auto rotation = r.rotation();
+    const auto refused = r.begin(rotation, "new");
+    REQUIRE(refused.failed());
+    CHECK(refused.refusal() == Refusal::not_found);
+    CHECK(
+        refused.message()
+        == "the deletion of key old has begun: delete it again, or enable it");
+    CHECK(r.world.hashes["P:keys"].size() == 1);
+    const auto set_disabled = [&](bool disabled) {
+        return r.run(store::update_key(
+            r.world.links(), "old",
+            [&](api::KeyRecord& record) { record.disabled = disabled; }));
+    };
+
+    SECTION("enabled")
+    {
+        REQUIRE_FALSE(set_disabled(false).failed());
+        CHECK(r.record("old").count("successors") == 0);
+        const bool disabled = GENERATE(false, true);
+        if (disabled) {
+            REQUIRE_FALSE(set_disabled(true).failed());
+        }
+        const auto begun = r.begin(rotation, "new");
+        REQUIRE(begun.value());
+        REQUIRE_FALSE(r.finish(rotation, *begun.value()).failed());
+        CHECK(r.record("old").at("replaced_by") == "new");
+        CHECK(r.record("new").at("disabled") == (disabled ? "1" : "0"));
+    }
+    SECTION("deleted")
+    {
+        REQUIRE_FALSE(
+            r.run(store::remove_key(r.world.links(), "old")).failed());
+        CHECK(r.world.hashes["P:keys"].empty());
+    }
+}
+
+TEST_CASE("a deletion of a rotated key leaves the new one", "[store]")
+{
+    at_each_command<Rotations>(
+        60,
+        [](Rotations& r) {
+            auto rotation = Rotations::rotation();
+            const auto begun = r.begin(rotation, "new");
+            REQUIRE_FALSE(r.finish(rotation, *begun.value()).failed());
+        },
+        [](Rotations& r) {
+            const auto removed =
+                r.run(store::remove_key(r.world.links(), "old"));
+            return !removed.failed() || removed.refusal() == Refusal::not_found;
+        },
+        [](Rotations& r) {
+            CHECK(r.record("old").empty());
+            CHECK(r.record("new").at("disabled") == "0");
+            CHECK(r.world.hashes["P:account:a1"].count("deleted") == 0);
+        });
+}
+
 TEST_CASE("a change of the old key before its rotation is repeated counts",
           "[store]")
 {

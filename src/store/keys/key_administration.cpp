@@ -173,6 +173,9 @@ Task<api::KeyRecord> update_key(StoreLinks links, std::string id,
     for (Rounds rounds;; rounds.next()) {
         StoredKey key = co_await find_key(links, id);
         change(key.record);
+        if (!key.record.disabled) {
+            forget_deletion(key);
+        }
         if (key.unfinished) {
             // Its creation was interrupted. The operator manages it from now
             // on, so it must not work without being listed.

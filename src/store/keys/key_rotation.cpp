@@ -39,6 +39,13 @@ Task<std::optional<StoredKey>> find_old(const StoreLinks& links,
     co_return old;
 }
 
+Failed being_deleted(const std::string& id)
+{
+    return refused(Refusal::not_found, api::ErrorCode::not_found,
+                   "the deletion of key " + id
+                       + " has begun: delete it again, or enable it");
+}
+
 // Undoes a rotation that another one, or a deletion, has overtaken, which
 // removes `next` if it is finished.
 Task<> give_way(const StoreLinks& links, const std::string& id,
@@ -46,9 +53,12 @@ Task<> give_way(const StoreLinks& links, const std::string& id,
 {
     co_await discard_unfinished(links, next);
     const auto old = co_await find_optional(links, id);
-    if (!old || is_being_deleted(*old)) {
+    if (!old) {
         throw refused(Refusal::not_found, api::ErrorCode::not_found,
                       "key " + id + " was deleted by another command");
+    }
+    if (is_being_deleted(*old)) {
+        throw being_deleted(id);
     }
     throw overtaken("key " + id + " was rotated or deleted by another command");
 }
@@ -156,6 +166,12 @@ Task<std::optional<StoredKey>> begin_rotation(StoreLinks links, std::string id,
             break;
         }
         co_await check_rotatable(links, old.record);
+        if (is_being_deleted(old)) {
+            if (again) {
+                co_await give_way(links, id, next);
+            }
+            throw being_deleted(id);
+        }
         const Monotonic time = clock.monotonic();
         if (old.successors != watched.successors) {
             watched = {old.successors, time};
@@ -169,8 +185,7 @@ Task<std::optional<StoredKey>> begin_rotation(StoreLinks links, std::string id,
         next.record.created = fresh.created;
         next.record.last4 = fresh.last4;
         next.record.epoch = 0;
-        overtaken =
-            parse_successors(old.successors).value_or(std::vector<Successor>());
+        overtaken = successors_of(old);
         const std::string before = std::exchange(old.successors, to_text(next));
         if (!before.empty()) {
             old.successors += ' ' + before;

@@ -16,7 +16,7 @@
 // before. If a claim makes no progress for a second, another rotation takes it
 // over with a new secret, since the first secret may never have been shown. The
 // first rotation then fails, and its key is removed. A deletion of the old key
-// takes over any claim at once, see discard().
+// takes over any claim at once, see discard(), and no rotation takes over its.
 
 namespace petstore::store {
 

@@ -1,7 +1,6 @@
 #include "key_tasks.h"
 
 #include <utility>
-#include <vector>
 
 #include "../../api/text.h"
 
@@ -115,33 +114,67 @@ constexpr int kMostChained = 4;
 
 // The claim of a deletion, before those of rotations: see key_rotation.h. It
 // has the form of a successor, whose key does not exist.
+constexpr std::string_view kDeletion = "deletion";
+// In its place once the key is enabled again, so that no rotation takes the
+// claim that follows for its own: its new key may be gone.
+constexpr std::string_view kEnabled = "enabled";
+constexpr api::Digest kNobody{};  // of both
+
 std::string deletion_claim()
 {
-    return "deletion:" + std::string(2 * sizeof(api::Digest), '0');
+    return std::string(kDeletion) + ':' + api::to_hex(api::bytes_of(kNobody));
+}
+
+bool has_deletion_claim(const StoredKey& key)
+{
+    return key.successors.starts_with(deletion_claim());
 }
 
 }  // namespace
 
 bool is_being_deleted(const StoredKey& key)
 {
-    return key.successors.starts_with(deletion_claim());
+    return (key.unfinished || key.record.disabled) && has_deletion_claim(key);
+}
+
+void forget_deletion(StoredKey& key)
+{
+    if (key.successors == deletion_claim()) {
+        key.successors.clear();
+    } else if (has_deletion_claim(key)) {
+        key.successors.replace(0, kDeletion.size(), kEnabled);
+    }
+}
+
+std::vector<Successor> successors_of(const StoredKey& key)
+{
+    auto all =
+        parse_successors(key.successors).value_or(std::vector<Successor>());
+    std::erase_if(all, [](const Successor& successor) {
+        return successor.digest == kNobody;
+    });
+    return all;
 }
 
 namespace {
 
-// Disables the key, so that no rotation of it completes any more. A record that
-// is so already stays: a new epoch would stop another deletion, which would
-// then stop this one. False if the record changed meanwhile.
+// Disables and claims the key, so that no rotation of it completes or begins
+// any more. A record that is so already stays: a new epoch would stop another
+// deletion, which would then stop this one. False if the record changed
+// meanwhile.
 Task<bool> disable_to_remove(const StoreLinks& links, StoredKey& key)
 {
-    const bool is_rotating = !key.successors.empty();
-    if (key.record.disabled && (!is_rotating || is_being_deleted(key))) {
+    if (is_being_deleted(key)) {
         co_await announce(links, key.record.account);
         co_return true;
     }
     key.record.disabled = true;
-    if (is_rotating && !is_being_deleted(key)) {
-        key.successors.insert(0, deletion_claim() + ' ');
+    if (!has_deletion_claim(key)) {
+        const std::string rotations = std::move(key.successors);
+        key.successors = deletion_claim();
+        if (!rotations.empty()) {
+            key.successors += ' ' + rotations;
+        }
     }
     co_return co_await write_and_announce(links, key);
 }
@@ -170,8 +203,7 @@ Task<bool> remove_record(const StoreLinks& links, const std::string& id,
         co_await change(links.main, std::move(command));
         co_return true;
     }
-    const auto successors =
-        parse_successors(key.successors).value_or(std::vector<Successor>());
+    const auto successors = successors_of(key);
     const bool disabled = co_await disable_to_remove(links, key);
     if (!disabled) {
         co_return false;

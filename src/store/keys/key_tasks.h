@@ -4,6 +4,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "../accounts/account_tasks.h"
 #include "key_commands.h"
@@ -100,9 +101,14 @@ Task<> leave_account(const StoreLinks& links, const std::string& account,
 Task<> discard(const StoreLinks& links, const std::string& id,
                const api::Digest& digest);
 
-// Whether the deletion of a key has ended a rotation of it. It may have been
-// interrupted.
+// Whether a deletion of the key has begun. It may have been interrupted.
 bool is_being_deleted(const StoredKey& key);
+
+// The key was enabled again since its deletion was interrupted.
+void forget_deletion(StoredKey& key);
+
+// The new keys of rotations that are not complete, the current one first.
+std::vector<Successor> successors_of(const StoredKey& key);
 
 // As discard(), for a new key that is still unfinished. A finished one stays:
 // it may be the result of another attempt. Returns whether it removed the
