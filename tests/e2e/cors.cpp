@@ -468,6 +468,10 @@ TEST_CASE("cors: a redirect before the access phase, and one in it")
         location /busy/ {)"
                       + kOrigins + R"(petstore_guard on; return 503;
             error_page 503 /busy.html; }
+        location /full/ {)"
+                      + kOrigins + R"(petstore_guard on; return 503;
+            error_page 503 =200 /full.html; }
+        location = /full.html { internal; petstore_guard on; empty_gif; }
         location = /busy.html { internal; petstore_guard on; petstore_cors )"
                       + partner + R"(; empty_gif; }
         location @partner { petstore_guard on; petstore_cors )"
@@ -480,6 +484,9 @@ TEST_CASE("cors: a redirect before the access phase, and one in it")
     CHECK(busy.status == 503);
     expect_readable(busy);
     expect_unreadable(http.get("/busy/x", from(partner)));
+    const auto full = http.get("/full/x", from(kApp));
+    CHECK(full.status == 200);
+    expect_readable(full);
     expect_preflight(preflight(http, theirs, from(partner)), kGuardMethods,
                      partner);
     expect_preflight(preflight(http, "/go/x"), kGuardMethods);

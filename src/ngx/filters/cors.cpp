@@ -61,14 +61,16 @@ const CorsPolicy* policy_of(ngx_http_request_t* r) noexcept
         return nullptr;
     }
     // An admin API has only a policy that stands in its location.
-    const LocConf* answers = nullptr;
     if (info != nullptr && handler_of(r) != admin_handler) {
-        answers = info->answers_preflights != nullptr ? info->answers_preflights
-                                                      : info->entered.first;
+        // nginx may have refused the request in the latter before that phase.
+        for (const LocConf* conf :
+             {info->answers_preflights, info->entered.first}) {
+            if (conf != nullptr && conf->cors != nullptr) {
+                return conf->cors;
+            }
+        }
     }
-    return answers != nullptr && answers->cors != nullptr
-               ? answers->cors
-               : governing_conf(r).cors;
+    return governing_conf(r).cors;
 }
 
 // With gzip_vary, nginx writes a separate Vary line before ours, but some
