@@ -96,8 +96,8 @@ Task<StoredKey> store_key(StoreLinks links, StoredKey key,
         key.record.account = account.id;
         of = KeyOwner::existing;
     }
-    const auto attempt = key.unfinished ? Attempt::repeated : Attempt::first;
-    co_await store_unfinished(links, key, of, attempt);
+    const auto storing = key.unfinished ? Storing::repeated : Storing::first;
+    co_await store_unfinished(links, key, of, storing);
     co_return key;
 }
 
@@ -162,7 +162,7 @@ Task<bool> restore_key(StoreLinks links, StoredKey key,
         co_await restore_entries(links, *there, other.has_value());
         co_return false;
     }
-    co_await store_unfinished(links, key, KeyOwner::unchanged, Attempt::first);
+    co_await store_unfinished(links, key, KeyOwner::unchanged, Storing::first);
     co_await finish_key(links, key, SecretOrigin::imported, kOthersAdd);
     co_return true;
 }

@@ -73,7 +73,7 @@ Task<> remove_left(const StoreLinks& links, const StoredKey& left,
 // Writes the record of a new key. False if another attempt of the same request
 // has finished the key, which `key` then is.
 Task<bool> write_unfinished(const StoreLinks& links, StoredKey& key,
-                            KeyOwner owner, Attempt attempt)
+                            KeyOwner owner, Storing storing)
 {
     for (Rounds rounds;; rounds.next()) {
         StoredKey there(key.digest);
@@ -83,7 +83,7 @@ Task<bool> write_unfinished(const StoreLinks& links, StoredKey& key,
         }
         const bool is_own =
             found == RecordFound::found && there.record.id == key.record.id;
-        if (attempt == Attempt::repeated && !is_own) {
+        if (storing == Storing::repeated && !is_own) {
             throw overtaken("the new key was removed meanwhile");
         }
         std::optional<std::int64_t> seen;
@@ -169,10 +169,10 @@ Task<> remove_entries(const StoreLinks& links, const StoredKey& key)
 }
 
 Task<> store_unfinished(const StoreLinks& links, StoredKey& key, KeyOwner owner,
-                        Attempt attempt)
+                        Storing storing)
 {
     // Before the indexes: if interrupted, the record expires after a day.
-    const bool written = co_await write_unfinished(links, key, owner, attempt);
+    const bool written = co_await write_unfinished(links, key, owner, storing);
     if (!written) {
         co_return;
     }

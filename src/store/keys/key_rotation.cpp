@@ -198,8 +198,8 @@ Task<std::optional<StoredKey>> begin_rotation(StoreLinks links, std::string id,
     for (const Successor& other : overtaken) {
         co_await discard(links, other.id, other.digest);
     }
-    const auto attempt = again ? Attempt::repeated : Attempt::first;
-    co_await store_unfinished(links, next, KeyOwner::unchanged, attempt);
+    const auto storing = again ? Storing::repeated : Storing::first;
+    co_await store_unfinished(links, next, KeyOwner::unchanged, storing);
     // A rotation that takes over the claim after this point finds the new key
     // and removes it. An earlier one could not.
     const auto old = co_await find_optional(links, id);

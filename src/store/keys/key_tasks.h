@@ -56,7 +56,7 @@ enum class KeyOwner {
 };
 
 // Whether an attempt of the same request has stored the key before.
-enum class Attempt { first, repeated };
+enum class Storing { first, repeated };
 
 // Stores a new key, still unfinished, and adds it to the indexes. Replaces what
 // an interrupted attempt with the same secret has left, and deletes its
@@ -64,7 +64,7 @@ enum class Attempt { first, repeated };
 // attempt of the same request has finished it, and `key` becomes that one. A
 // repeated attempt whose key is gone is refused as overtaken: it was removed.
 Task<> store_unfinished(const StoreLinks& links, StoredKey& key, KeyOwner owner,
-                        Attempt attempt);
+                        Storing storing);
 
 // Completes what the account of a stored key may lack of it: after an
 // interruption of the above, or a loss of data. Refuses an account that does
