@@ -186,10 +186,7 @@ Task<std::optional<StoredKey>> begin_rotation(StoreLinks links, std::string id,
         next.record.last4 = fresh.last4;
         next.record.epoch = 0;
         overtaken = successors_of(old);
-        const std::string before = std::exchange(old.successors, to_text(next));
-        if (!before.empty()) {
-            old.successors += ' ' + before;
-        }
+        enter_claim(old, to_text(next));
         const bool written = co_await write(links, old, old.record.epoch);
         if (written) {
             break;

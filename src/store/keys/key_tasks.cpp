@@ -132,6 +132,14 @@ bool has_deletion_claim(const StoredKey& key)
 
 }  // namespace
 
+void enter_claim(StoredKey& key, std::string claim)
+{
+    if (!key.successors.empty()) {
+        claim += ' ' + key.successors;
+    }
+    key.successors = std::move(claim);
+}
+
 bool is_being_deleted(const StoredKey& key)
 {
     return (key.unfinished || key.record.disabled) && has_deletion_claim(key);
@@ -170,11 +178,7 @@ Task<bool> disable_to_remove(const StoreLinks& links, StoredKey& key)
     }
     key.record.disabled = true;
     if (!has_deletion_claim(key)) {
-        const std::string rotations = std::move(key.successors);
-        key.successors = deletion_claim();
-        if (!rotations.empty()) {
-            key.successors += ' ' + rotations;
-        }
+        enter_claim(key, deletion_claim());
     }
     co_return co_await write_and_announce(links, key);
 }

@@ -101,6 +101,9 @@ Task<> leave_account(const StoreLinks& links, const std::string& account,
 Task<> discard(const StoreLinks& links, const std::string& id,
                const api::Digest& digest);
 
+// Puts the claim of a rotation or a deletion before those that the key has.
+void enter_claim(StoredKey& key, std::string claim);
+
 // Whether a deletion of the key has begun. It may have been interrupted.
 bool is_being_deleted(const StoredKey& key);
 
