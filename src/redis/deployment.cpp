@@ -52,7 +52,7 @@ parse_deployment(const std::vector<std::string_view>& arguments)
         deployment.form = Deployment::Form::cluster;
         ++argument;
     } else if (argument != arguments.end()
-               && argument->substr(0, kSentinel.size()) == kSentinel) {
+               && api::starts_with(*argument, kSentinel)) {
         deployment.form = Deployment::Form::sentinel;
         const auto name = argument->substr(kSentinel.size());
         if (!is_primary_name(name)) {

@@ -2,6 +2,8 @@
 
 #include <iterator>
 
+#include "../api/text.h"
+
 namespace petstore::redis {
 
 namespace {
@@ -67,7 +69,7 @@ constexpr ErrorRow kErrors[] = {
 
 bool begins_with(std::string_view error, std::string_view words) noexcept
 {
-    return error.substr(0, words.size()) == words
+    return api::starts_with(error, words)
            && (error.size() == words.size() || error[words.size()] == ' ');
 }
 

@@ -107,8 +107,7 @@ inline std::vector<KeyWorld::Hash> records(const KeyWorld& world,
 {
     std::vector<KeyWorld::Hash> found;
     for (const auto& [name, fields] : world.hashes) {
-        if (name.compare(0, prefix.size(), prefix) == 0
-            && fields.count("unfinished") == 0
+        if (name.starts_with(prefix) && fields.count("unfinished") == 0
             && fields.count("deleted") == 0) {
             found.push_back(fields);
         }

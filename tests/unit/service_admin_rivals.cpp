@@ -50,8 +50,8 @@ int accepted(const Hosts& hosts)
 
 // `prepare` makes three calls. `check` examines the hosts, of which the first
 // one is held, and the others may be; it ends them. It also gets whether the
-// first one has finished a key. All pairs of commands of
-// two of the three, but of the triples, which take long, one in `step`.
+// first one has finished a key. All pairs of commands of two of the three, but
+// of the triples, which take long, one in `step`.
 template <typename Prepare, typename Check>
 void at_triples_of_commands(int step, const Prepare& prepare,
                             const Check& check)
@@ -139,7 +139,7 @@ std::vector<std::string> accounts_with_keys(const KeyWorld& world)
     std::vector<std::string> found;
     const std::string prefix = "P:account-keys:";
     for (const auto& [name, ids] : world.sets) {
-        if (name.rfind(prefix, 0) == 0 && !ids.empty()) {
+        if (name.starts_with(prefix) && !ids.empty()) {
             found.push_back(name.substr(prefix.size()));
         }
     }
@@ -150,7 +150,7 @@ std::size_t key_records(const KeyWorld& world)
 {
     return static_cast<std::size_t>(std::count_if(
         world.hashes.begin(), world.hashes.end(), [](const auto& entry) {
-            return entry.first.rfind("P:key:", 0) == 0 && !entry.second.empty();
+            return entry.first.starts_with("P:key:") && !entry.second.empty();
         }));
 }
 

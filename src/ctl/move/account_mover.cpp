@@ -28,7 +28,7 @@ bool is_usage(std::string_view suffix)
     constexpr std::string_view kUsagePrefix = "usage:";
     constexpr std::size_t kMonthSize = 6;  // "203012"
     return suffix.size() == kUsagePrefix.size() + kMonthSize
-           && suffix.substr(0, kUsagePrefix.size()) == kUsagePrefix;
+           && suffix.starts_with(kUsagePrefix);
 }
 
 }  // namespace

@@ -236,7 +236,7 @@ void StoreUpgrade::convert_states_on(RedisSession& server)
 
 void StoreUpgrade::take(std::string_view name, Names& states)
 {
-    if (name.substr(0, records_.size()) == records_) {
+    if (name.starts_with(records_)) {
         key_records_.emplace_back(name);
         return;
     }

@@ -60,7 +60,7 @@ std::string usage_path(const MainConf& main, const DocumentedLocation& location,
             && usage.core->handler == usage_handler && is_plain(*usage.core)
             && !usage.core->internal
             && usage.conf->storage == location.conf->storage
-            && path.size() > base.size() && path.substr(0, base.size()) == base
+            && path.size() > base.size() && api::starts_with(path, base)
             && describes(settings, *usage.conf)) {
             return std::string(path.substr(base.size() - 1));
         }

@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "../../api/text.h"
 #include "../failure.h"
 
 namespace petstore::store {
@@ -33,8 +34,8 @@ bool is_same(const LimitRequest& one, const LimitRequest& other) noexcept
 // Scripts of the server cannot access keys of several slots.
 bool is_unknown_flag(const redis::Reply& error) noexcept
 {
-    constexpr std::string_view kText = "ERR Unexpected flag in script shebang";
-    return error.text().substr(0, kText.size()) == kText;
+    return api::starts_with(error.text(),
+                            "ERR Unexpected flag in script shebang");
 }
 
 // The slot of one account is moving. A call for several accounts must not

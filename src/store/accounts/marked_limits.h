@@ -14,8 +14,7 @@ struct MarkedLimits {
     // No account may be created here. As in the scripts.
     bool elsewhere() const noexcept
     {
-        constexpr std::string_view kElsewhere = "elsewhere";
-        return place.substr(0, kElsewhere.size()) == kElsewhere;
+        return api::starts_with(place, "elsewhere");
     }
 
     // `petstorectl move` has moved the whole store from or to here, or does.
