@@ -80,6 +80,19 @@ struct Rotations : InKeyWorld {
             value;
     }
 
+    Result<store::Done> remove_old()
+    {
+        return run(store::remove_key(world.links(), "old"));
+    }
+    // Its command number `at` and all later ones do not reach Redis.
+    Result<store::Done> remove_old_until(int at)
+    {
+        world.cut(at, KeyWorld::Lost::before);
+        auto removed = remove_old();
+        world.cut(0, KeyWorld::Lost::before);
+        return removed;
+    }
+
     // Whether exactly one key besides the old one works, and the old one ends.
     void check_rotated()
     {
@@ -498,8 +511,7 @@ TEST_CASE("an interrupted deletion of a key in rotation is completed",
             REQUIRE(r.record("new").at("disabled") == "0");
         },
         [](Rotations& r) {
-            const auto removed =
-                r.run(store::remove_key(r.world.links(), "old"));
+            const auto removed = r.remove_old();
             return !removed.failed() || removed.refusal() == Refusal::not_found;
         },
         [](Rotations& r) {
@@ -516,9 +528,7 @@ TEST_CASE("a deletion that was interrupted leaves a key that can be rotated",
     Rotations r;
     auto first = r.rotation();
     REQUIRE(r.begin(first, "one").value());
-    r.world.cut(4, KeyWorld::Lost::before);  // after the first write
-    REQUIRE(r.run(store::remove_key(r.world.links(), "old")).failed());
-    r.world.cut(0, KeyWorld::Lost::before);
+    REQUIRE(r.remove_old_until(4).failed());  // after the first write
     REQUIRE(r.record("old").at("disabled") == "1");
     r.run(store::update_key(r.world.links(), "old", [](api::KeyRecord& record) {
         record.disabled = false;
@@ -548,8 +558,7 @@ TEST_CASE("a rotation between two commands of a deletion is not found",
                 r.world.run();
             }
         };
-        REQUIRE_FALSE(
-            r.run(store::remove_key(r.world.links(), "old")).failed());
+        REQUIRE_FALSE(r.remove_old().failed());
         if (rotated.calls == 0) {
             CHECK(start > 5);
             break;
@@ -576,9 +585,7 @@ TEST_CASE("a rotation that a deletion overtook stays so if the key is enabled",
     auto overtaken = r.rotation();
     const auto begun = r.begin(overtaken, "new");
     REQUIRE(begun.value());
-    r.world.cut(at, KeyWorld::Lost::before);
-    const auto removed = r.run(store::remove_key(r.world.links(), "old"));
-    r.world.cut(0, KeyWorld::Lost::before);
+    const auto removed = r.remove_old_until(at);
     if (!removed.failed()) {
         return;  // it has fewer commands
     }
@@ -617,9 +624,7 @@ TEST_CASE("a key whose deletion was interrupted is rotated once it is enabled",
         r.set_old("unfinished", "1");
         r.set_old("disabled", "1");
     }
-    r.world.cut(4, KeyWorld::Lost::before);  // after the first write
-    REQUIRE(r.run(store::remove_key(r.world.links(), "old")).failed());
-    r.world.cut(0, KeyWorld::Lost::before);
+    REQUIRE(r.remove_old_until(4).failed());  // after the first write
     auto rotation = r.rotation();
     const auto refused = r.begin(rotation, "new");
     REQUIRE(refused.failed());
@@ -650,8 +655,7 @@ TEST_CASE("a key whose deletion was interrupted is rotated once it is enabled",
     }
     SECTION("deleted")
     {
-        REQUIRE_FALSE(
-            r.run(store::remove_key(r.world.links(), "old")).failed());
+        REQUIRE_FALSE(r.remove_old().failed());
         CHECK(r.world.hashes["P:keys"].empty());
     }
 }
@@ -666,8 +670,7 @@ TEST_CASE("a deletion of a rotated key leaves the new one", "[store]")
             REQUIRE_FALSE(r.finish(rotation, *begun.value()).failed());
         },
         [](Rotations& r) {
-            const auto removed =
-                r.run(store::remove_key(r.world.links(), "old"));
+            const auto removed = r.remove_old();
             return !removed.failed() || removed.refusal() == Refusal::not_found;
         },
         [](Rotations& r) {
