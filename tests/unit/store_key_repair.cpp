@@ -71,6 +71,10 @@ struct Desk : InKeyWorld {
                + world.hashes[world.schema.key_record(api::sha256("k1"))]
                              ["epoch"];
     }
+    Result<store::Done> remove_key()
+    {
+        return run(store::remove_key(world.links(), "k1"));
+    }
     Result<store::Done> remove_account()
     {
         return run(store::delete_account(world.links(), {"a1", ""}));
@@ -141,6 +145,76 @@ TEST_CASE("an account that is deleted while its unfinished key is enabled",
         CHECK(desk.world.sets["P:account-keys:a1"].size()
               == (removed.failed() ? 1 : 0));
     }
+}
+
+TEST_CASE("a key whose deletion was interrupted is listed once it is enabled",
+          "[store]")
+{
+    const bool existing = GENERATE(true, false);
+    int enabled = 0;
+    for (int at = 1;; ++at) {
+        CAPTURE(existing, at);
+        REQUIRE(at < 40);
+        Desk desk;
+        REQUIRE(desk.restore_key("", !existing).value());
+        desk.world.cut(at, KeyWorld::Lost::before);
+        desk.remove_key();
+        if (!desk.world.was_cut()) {
+            break;
+        }
+        desk.world.cut(0, KeyWorld::Lost::before);
+        const bool has_account =
+            desk.world.hashes["P:account:a1"].count("deleted") == 0;
+        const bool has_key =
+            !desk.world.hashes[desk.world.schema.key_record(api::sha256("k1"))]
+                 .empty();
+        const auto changed = desk.enable_key();
+        if (changed.failed()) {
+            CHECK(changed.refusal()
+                  == (has_key && !has_account ? Refusal::account_not_found
+                                              : Refusal::not_found));
+            continue;
+        }
+        ++enabled;
+        CHECK(desk.world.sets["P:account-keys:a1"].count("k1") == 1);
+        CHECK(desk.remove_account().refusal() == Refusal::account_in_use);
+    }
+    CHECK(enabled > 5);
+}
+
+TEST_CASE("a key that is enabled while its deletion goes on", "[store]")
+{
+    const bool at_once = GENERATE(true, false);
+    int removed_after = 0;
+    for (int at = 1;; ++at) {
+        CAPTURE(at_once, at);
+        REQUIRE(at < 60);
+        Desk desk;
+        REQUIRE_FALSE(desk.create_account().failed());
+        REQUIRE(desk.restore_key().value());
+        desk.world.cut(4, KeyWorld::Lost::before);  // after the first write
+        REQUIRE(desk.remove_key().failed());
+        desk.world.cut(0, KeyWorld::Lost::before);
+        Result<api::KeyRecord> changed;
+        int number = 0;
+        desk.world.before = [&](const KeyWorld::Words&) {
+            if (++number == at) {
+                desk.start_enabling(changed);
+                if (at_once) {
+                    desk.world.run();
+                }
+            }
+        };
+        REQUIRE_FALSE(desk.remove_key().failed());
+        if (changed.calls == 0) {
+            break;
+        }
+        CHECK(desk.world.hashes["P:keys"].empty());
+        CHECK(desk.world.sets["P:account-keys:a1"].empty());
+        removed_after += changed.failed() ? 0 : 1;
+        CHECK_FALSE(desk.remove_account().failed());
+    }
+    CHECK(removed_after > 0);
 }
 
 TEST_CASE("restoring a key that exists restores what it lacks", "[store]")

@@ -170,16 +170,23 @@ Task<bool> restore_key(StoreLinks links, StoredKey key,
 Task<api::KeyRecord> update_key(StoreLinks links, std::string id,
                                 KeyChange change)
 {
+    std::optional<StoredKey> listed;
     for (Rounds rounds;; rounds.next()) {
-        StoredKey key = co_await find_key(links, id);
-        change(key.record);
-        if (!key.record.disabled) {
-            forget_deletion(key);
+        auto found = co_await find_optional(links, id);
+        if (!found) {
+            if (listed) {
+                co_await remove_entries(links, *listed);
+            }
+            throw unknown_key();
         }
-        if (key.unfinished) {
-            // Its creation was interrupted. The operator manages it from now
-            // on, so it must not work without being listed.
+        StoredKey key = std::move(*found);
+        change(key.record);
+        const bool ends_deletion = !key.record.disabled && forget_deletion(key);
+        if (ends_deletion || key.unfinished) {
+            // Its deletion or creation was interrupted. The operator manages it
+            // from now on, so it must not work without being listed.
             co_await add_to_account(links, key);
+            listed = key;
             key.unfinished = false;
         }
         const bool written = co_await write_and_announce(links, key);

@@ -145,13 +145,17 @@ bool is_being_deleted(const StoredKey& key)
     return (key.unfinished || key.record.disabled) && has_deletion_claim(key);
 }
 
-void forget_deletion(StoredKey& key)
+bool forget_deletion(StoredKey& key)
 {
+    if (!has_deletion_claim(key)) {
+        return false;
+    }
     if (key.successors == deletion_claim()) {
         key.successors.clear();
-    } else if (has_deletion_claim(key)) {
+    } else {
         key.successors.replace(0, kDeletion.size(), kEnabled);
     }
+    return true;
 }
 
 std::vector<Successor> successors_of(const StoredKey& key)

@@ -107,8 +107,9 @@ void enter_claim(StoredKey& key, std::string claim);
 // Whether a deletion of the key has begun. It may have been interrupted.
 bool is_being_deleted(const StoredKey& key);
 
-// The key was enabled again since its deletion was interrupted.
-void forget_deletion(StoredKey& key);
+// The key is enabled again since its deletion was interrupted. False if none
+// has begun.
+bool forget_deletion(StoredKey& key);
 
 // The new keys of rotations that are not complete, the current one first.
 std::vector<Successor> successors_of(const StoredKey& key);
