@@ -293,6 +293,28 @@ TEST_CASE("a refused key restores no account that lives with its keys",
     CHECK(desk.world.strings[desk.world.schema.external_id("cust")] == "a1");
 }
 
+TEST_CASE("an account comes back although its key is damaged", "[store]")
+{
+    const bool implicit = GENERATE(false, true);
+    CAPTURE(implicit);
+    Desk desk;
+    REQUIRE(desk.restore_key("cust", implicit).value());
+    desk.world.hashes.erase("P:account:a1");
+    desk.world.hashes.erase("P:accounts");
+    SECTION("in its record")
+    {
+        desk.world
+            .hashes[desk.world.schema.key_record(api::sha256("k1"))]["scopes"] =
+            "BAD SCOPE";
+    }
+    SECTION("in the index")
+    {
+        desk.world.hashes["P:keys"]["k1"] = "damaged";
+    }
+    CHECK(desk.restore_key("cust", implicit).refusal() == Refusal::damaged);
+    CHECK(desk.world.hashes["P:accounts"].count("a1") == (implicit ? 0 : 1));
+}
+
 TEST_CASE("restoring a key adds it to its account again", "[store]")
 {
     Desk desk;

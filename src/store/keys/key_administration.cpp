@@ -44,6 +44,15 @@ Task<> restore_entries(StoreLinks links, StoredKey key, bool is_indexed)
     co_await add_to_account(links, key);
 }
 
+Task<> restore_and_announce(StoreLinks links, api::AccountRecord account)
+{
+    const std::string id = account.id;
+    const bool restored = co_await restore_account(links, std::move(account));
+    if (restored) {
+        co_await announce(links, id);
+    }
+}
+
 }  // namespace
 
 Task<std::optional<StoredKey>> find_optional(StoreLinks links, std::string id)
@@ -129,27 +138,27 @@ Task<bool> restore_key(StoreLinks links, StoredKey key,
                        api::AccountRecord account)
 {
     const api::KeyRecord wanted = key.record;
+    // Even if the key is refused, as a damaged one is: the account may have no
+    // other one, or only those that Redis still has.
+    if (!account.implicit) {
+        co_await restore_and_announce(links, account);
+    }
     const auto other = co_await read_index(links, wanted.id);
     const bool other_key = other && *other != key.digest;
     const auto there = co_await find_optional(links, key.digest);
     const bool other_id = there && there->record.id != wanted.id;
-    // Even if the key is refused: the account may have no other one, or only
-    // those that Redis still has. One that lives with its keys comes with them,
-    // so for a refused one only if the key in the way is one of the account.
-    bool restores_account = true;
+    // It lives with its keys, so it comes with a refused one only if the key in
+    // the way is one of the account.
+    bool comes_with_key = account.implicit;
     if (account.implicit && (other_key || other_id)) {
         auto in_the_way = there;
         if (other_key) {
             in_the_way = co_await find_optional(links, wanted.id);
         }
-        restores_account =
-            in_the_way && in_the_way->record.account == account.id;
+        comes_with_key = in_the_way && in_the_way->record.account == account.id;
     }
-    if (restores_account) {
-        const bool restored = co_await restore_account(links, account);
-        if (restored) {
-            co_await announce(links, account.id);
-        }
+    if (comes_with_key) {
+        co_await restore_and_announce(links, account);
     }
     if (other_key) {
         throw key_exists("another key has the id " + wanted.id);
