@@ -498,6 +498,30 @@ TEST_CASE("command line backup: a restore keeps the account of a refused key")
     CHECK(contains(shown.out, "pro"));
 }
 
+TEST_CASE("command line backup: of two backups, no account comes without a key")
+{
+    RedisServer redis;
+    std::string both;
+    Words accounts;
+    for (int i = 0; i < 2; ++i) {
+        const auto imported = ctl(redis.url(), {"key", "import", "-", "--json"},
+                                  "legacy-key-1\n");
+        REQUIRE(imported.code == 0);
+        const auto key = json::parse(imported.out);
+        accounts.push_back(key.at("account"));
+        both += ctl(redis.url(), {"key", "export"}).out;
+        CHECK(ctl(redis.url(), {"key", "delete", key.at("id"), "--yes"}).code
+              == 0);
+    }
+    redis.command({"FLUSHALL"});
+    const auto restored = restore(redis, both);
+    CHECK(restored.code == 1);
+    CHECK(contains(restored.err, "this key exists already"));
+    const auto listed = ctl(redis.url(), {"account", "list"}).out;
+    CHECK(contains(listed, accounts[0]));
+    CHECK_FALSE(contains(listed, accounts[1]));
+}
+
 TEST_CASE("command line backup: a restore restores what a key lacks")
 {
     Store store;

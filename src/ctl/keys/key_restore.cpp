@@ -89,6 +89,7 @@ private:
     struct Account {
         const api::AccountRecord* record = nullptr;  // if the file has it
         std::vector<const Backup::Key*> keys;
+        bool has_repeated = false;  // keys in repeated_
     };
 
     // Many accounts are restored at once, which hides the time of round trips,
@@ -110,10 +111,8 @@ private:
                 accounts[id].keys.push_back(&each);
                 continue;
             }
-            const auto in_file = backup_.accounts.find(id);
-            repeated_.push_back(
-                {in_file == backup_.accounts.end() ? nullptr : &in_file->second,
-                 {&each}});
+            accounts[id].has_repeated = true;
+            repeated_.push_back({accounts[id].record, {&each}});
         }
         for (auto& [id, account] : accounts) {
             accounts_.push_back(std::move(account));
@@ -158,7 +157,7 @@ private:
 
     store::Task<> restore(const Account& account)
     {
-        if (account.keys.empty() && !ends()) {
+        if (account.keys.empty() && !account.has_repeated && !ends()) {
             co_await restore_alone(*account.record);
         }
         for (const Backup::Key* const each : account.keys) {
@@ -169,7 +168,7 @@ private:
         }
     }
 
-    // An account without keys: others come with the first of their keys.
+    // An account without keys: others come with their keys.
     store::Task<> restore_alone(const api::AccountRecord& account)
     {
         try {
