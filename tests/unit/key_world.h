@@ -265,7 +265,11 @@ private:
             return read_usage(c);
         }
         if (is(c, scripts.set_plan)) {
-            hashes[c[3]][c[4]] = c[5];
+            if (c[6] == "0") {
+                hashes[c[3]].emplace(c[4], c[5]);
+            } else {
+                hashes[c[3]][c[4]] = c[5];
+            }
             return integer(1);
         }
         if (is(c, scripts.settle_usage)) {

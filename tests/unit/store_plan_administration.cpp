@@ -119,6 +119,71 @@ TEST_CASE("a plan in use stays unless another source defines it", "[store]")
     CHECK(f.world.hashes["P:plans"].empty());
 }
 
+TEST_CASE("a plan that gets a user while it is removed stays", "[store]")
+{
+    const bool account = GENERATE(false, true);
+    int stayed = 0;
+    for (int at = 1;; ++at) {
+        CAPTURE(account, at);
+        REQUIRE(at < 40);
+        PlanWorld f;
+        f.world.hashes["P:plans"] = {{"gold", "1 2"}};
+        bool has_plan = false;
+        f.world.before = [&](const Words&) {
+            // Its giver has seen the plan shortly before.
+            if (f.world.number != at) {
+                return;
+            }
+            has_plan = f.world.hashes["P:plans"].count("gold") != 0;
+            if (has_plan && account) {
+                f.world.hashes["P:accounts"]["a1"] = "1";
+                f.world.hashes["P:account:a1"] = {
+                    {"id", "a1"}, {"created", "1"}, {"plan", "gold"}};
+            } else if (has_plan) {
+                f.add_key("k1", "gold");
+            }
+        };
+        const auto removed = f.remove("gold");
+        if (!has_plan) {
+            CHECK_FALSE(removed.failed());
+            break;
+        }
+        ++stayed;
+        CHECK(removed.refusal() == Refusal::plan_in_use);
+        CHECK(f.world.hashes["P:plans"].at("gold") == "1 2");
+    }
+    CHECK(stayed > 3);
+}
+
+TEST_CASE("a plan that is set while it is removed keeps its new limits",
+          "[store]")
+{
+    int again = 0;
+    for (int at = 1; at < 20; ++at) {
+        CAPTURE(at);
+        PlanWorld f;
+        f.world.hashes["P:plans"] = {{"gold", "1 2"}};
+        bool is_gone = false;
+        f.world.before = [&](const Words&) {
+            if (f.world.number != at) {
+                return;
+            }
+            is_gone = f.world.hashes["P:plans"].empty();
+            if (is_gone) {
+                f.world.hashes["P:plans"]["gold"] = "3 4";
+                f.add_key("k1", "gold");
+            }
+        };
+        const auto removed = f.remove("gold");
+        if (!is_gone) {
+            continue;
+        }
+        ++again;
+        CHECK(f.world.hashes["P:plans"].at("gold") == "3 4");
+    }
+    CHECK(again > 1);
+}
+
 TEST_CASE("a plan's use is found although the server of an index changes",
           "[store]")
 {

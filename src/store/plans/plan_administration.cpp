@@ -126,6 +126,20 @@ Task<> refuse_if_key_has(const StoreLinks& links, const Removed& plan)
     co_await read_in_pieces(links.main, index, look);
 }
 
+Task<> refuse_if_in_use(const StoreLinks& links, const Removed& plan)
+{
+    co_await refuse_if_account_has(links, plan);
+    co_await refuse_if_key_has(links, plan);
+}
+
+redis::Command set_command(const StoreLinks& links, const std::string& name,
+                           const std::string& limits, std::int64_t most)
+{
+    redis::Command command(scripts().set_plan, 1);
+    command.key(links.schema.plans()).arg(name).own(limits).arg(most);
+    return command;
+}
+
 }  // namespace
 
 Task<KnownPlans> list_plans(StoreLinks links)
@@ -139,12 +153,8 @@ Task<KnownPlans> list_plans(StoreLinks links)
 Task<> set_plan(StoreLinks links, std::string name, api::Limits limits)
 {
     constexpr std::int64_t kMost = PlanCommands::kMaxPlans;
-    redis::Command command(scripts().set_plan, 1);
-    command.key(links.schema.plans())
-        .arg(name)
-        .own(limits_text(limits))
-        .arg(kMost);
-    const redis::Reply& reply = co_await change(links.main, std::move(command));
+    const redis::Reply& reply = co_await change(
+        links.main, set_command(links, name, limits_text(limits), kMost));
     if (reply.integer() == 0) {
         throw refused(Refusal::too_many_plans, api::ErrorCode::invalid_field,
                       "there are " + std::to_string(kMost)
@@ -152,9 +162,9 @@ Task<> set_plan(StoreLinks links, std::string name, api::Limits limits)
     }
 }
 
-// Keys and accounts get their plans one by one, so one that gets this plan
-// meanwhile is not seen. Its plan is then unknown, as it is after any other
-// mistake, and counts as free.
+// Keys and accounts get their plans one by one, after a look at the plans. So
+// it looks for users once more when the plan is gone: a user that got it
+// meanwhile is found then, and a later one is refused.
 Task<> remove_plan(StoreLinks links, std::string name)
 {
     redis::Command read("HGET");
@@ -164,17 +174,32 @@ Task<> remove_plan(StoreLinks links, std::string name)
         throw refused(Refusal::plan_not_found, api::ErrorCode::not_found,
                       "there is no such plan in Redis");
     }
-    const auto limits = parse_limits(there.text());  // nullopt: none in force
+    const std::string text(there.text());
+    const auto limits = parse_limits(text);  // nullopt: none in force
     const Removed removed{name, limits && limits->has_month()};
     auto hosts = co_await read_hosts(links);
     const KnownPlans plans({}, std::move(hosts.alive));
-    if (!plans.defined_without_redis(name)) {
-        co_await refuse_if_account_has(links, removed);
-        co_await refuse_if_key_has(links, removed);
+    const bool is_needed = !plans.defined_without_redis(name);
+    if (is_needed) {
+        co_await refuse_if_in_use(links, removed);
     }
     redis::Command command("HDEL");
     command.key(links.schema.plans()).arg(name);
     co_await change(links.main, std::move(command));
+    if (!is_needed) {
+        co_return;
+    }
+    std::optional<Failed> stays;
+    try {
+        co_await refuse_if_in_use(links, removed);
+    } catch (Failed& failed) {
+        stays = std::move(failed);
+    }
+    if (stays) {
+        constexpr std::int64_t kPutBack = 0;
+        co_await change(links.main, set_command(links, name, text, kPutBack));
+        throw std::move(*stays);
+    }
 }
 
 }  // namespace petstore::store
