@@ -301,6 +301,29 @@ TEST_CASE("access: the route is empty before the guard, unless nginx refuses")
     CHECK(read_file(log) == "x|shop|200\nx|shop|200\nx|shop|503\nx|shop|403\n");
 }
 
+TEST_CASE("access: a refusal before the guard counts where it was made")
+{
+    NginxOptions options;
+    options.http = "limit_req_zone $http_x_slow zone=slow:1m rate=1r/m;"
+                   "log_format routes '$petstore_route|$status';";
+    options.server = R"(
+        access_log routes.log routes;
+        location @partner { petstore_guard on; petstore_route partner;
+            limit_req zone=slow; limit_req_status 429; empty_gif; })";
+    GuardedStore shop(options, R"(
+        petstore_route shop;
+        error_page 418 = @partner;
+        if ($arg_partner) { return 418; })");
+    auto& http = shop.http;
+    const Headers slow = {{"X-Slow", "1"}};
+    CHECK(http.get("/shop/", slow).status == 200);
+    CHECK(http.get("/shop/?partner=1", slow).status == 200);
+    CHECK(http.get("/shop/?partner=1", slow).status == 429);
+    const auto log = shop.store.nginx.path("routes.log");
+    CHECK(wait_until([&] { return count_of(read_file(log), "\n") == 3; }));
+    CHECK(read_file(log) == "shop|200\npartner|200\npartner|429\n");
+}
+
 TEST_CASE("access: of 70 routes, 64 have series of their own")
 {
     const auto with_routes = [](const std::string& prefix) {

@@ -504,6 +504,41 @@ TEST_CASE("cors: a redirect before the access phase, and one in it")
     }
 }
 
+TEST_CASE("cors: off in the location that a redirect leads to")
+{
+    auto options = with_cors();
+    options.server += R"(location /go/ { petstore_guard on;
+            error_page 418 = @private; return 418; }
+        location @private { petstore_guard on; petstore_cors off; empty_gif; })";
+    Store store(options);
+    const auto sent = store.http.get("/go/x", from(kApp));
+    CHECK(sent.status == 200);
+    expect_without_cors(sent);
+    const auto asked = preflight(store.http, "/go/x");
+    CHECK(asked.status == 401);
+    expect_without_cors(asked);
+}
+
+TEST_CASE("cors: the page of what limit_req refuses")
+{
+    auto options = with_cors();
+    options.http = "limit_req_zone $http_x_slow zone=slow:1m rate=1r/m;";
+    options.server += R"(location /slow/ { petstore_guard on; empty_gif;
+            limit_req zone=slow; limit_req_status 429;
+            error_page 429 = /slow.html; }
+        location = /slow.html { petstore_guard on;
+            petstore_cors https://partner.example.com; empty_gif; })";
+    Store store(options);
+    expect_preflight(preflight(store.http, "/slow/x"), kGuardMethods);
+    for (int i = 0; i < 2; ++i) {
+        const auto sent =
+            store.http.get("/slow/x", from(kApp, {{"X-Slow", "1"}}));
+        CHECK(sent.status == 200);
+        expect_readable(sent);
+    }
+    CHECK(contains(store.nginx.error_log(), "limiting requests"));
+}
+
 TEST_CASE("cors: a back end's own CORS headers are replaced")
 {
     GuardedStore shop(with_cors(), "", own_cors);

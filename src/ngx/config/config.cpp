@@ -293,7 +293,8 @@ void register_location(ngx_conf_t* cf, LocConf& conf, MainConf& main)
     note_error_pages(cf, main);
     main.replaces_errors |= conf.json_errors != 0;
     main.has_guard |= conf.passes_on || (conf.guard && !conf.admits_in_content);
-    if (conf.cors != nullptr && (needs_admission(conf) || conf.json_errors)) {
+    if (conf.cors != nullptr && !conf.cors->is_off()
+        && (needs_admission(conf) || conf.json_errors)) {
         conf.cors->in_effect = true;
         main.has_cors = true;
     }

@@ -109,6 +109,8 @@ struct TlsLevel {
 
 // One petstore_cors directive, shared by the locations that inherit it.
 struct CorsPolicy {
+    bool is_off() const noexcept { return !any && origins.empty(); }
+
     SourcePosition position;
     bool any = false;                  // "*"
     std::vector<std::string> origins;  // otherwise

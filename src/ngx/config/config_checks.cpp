@@ -286,7 +286,7 @@ void check_locations(ngx_conf_t* cf, const MainConf& main) noexcept
     });
     find_zones_by_own_variables(cf, report_zone);
     for (const auto& cors : main.cors) {
-        if (!cors.in_effect) {
+        if (!cors.in_effect && !cors.is_off()) {
             const ReportAt at(cf, cors.position);
             ngx_conf_log_error(
                 NGX_LOG_WARN, cf, 0,

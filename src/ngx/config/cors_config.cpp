@@ -44,14 +44,11 @@ char* set_cors(ngx_conf_t* cf, LocConf& loc)
     const ngx_uint_t count = cf->args->nelts;
     const auto only =
         count == 2 ? ngx_base::view(arguments(cf)[1]) : std::string_view();
-    if (only == "off") {
-        loc.cors = nullptr;
-        return kConfOk;
-    }
     CorsPolicy policy;
     policy.position = current_position(cf);
     policy.any = only == "*";
-    for (ngx_uint_t i = 1; i < count && !policy.any; ++i) {
+    const bool lists_origins = only != "*" && only != "off";
+    for (ngx_uint_t i = 1; i < count && lists_origins; ++i) {
         const ngx_str_t& argument = arguments(cf)[i];
         const auto text = ngx_base::view(argument);
         if (text == "*" || text == "off") {

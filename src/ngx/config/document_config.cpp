@@ -29,7 +29,7 @@ openapi::Settings document_settings(const LocConf& conf)
     settings.ietf_headers = conf.limit_headers == kHeadersIetf;
     settings.key_header = conf.service.key_header;
     settings.some_plans = !conf.service.plans.empty();
-    if (conf.cors != nullptr) {
+    if (conf.cors != nullptr && !conf.cors->is_off()) {
         settings.cors_origin =
             conf.cors->any ? "*" : conf.cors->origins.front();
     }

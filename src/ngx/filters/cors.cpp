@@ -49,10 +49,25 @@ std::string_view allowed_origin(ngx_http_request_t* r,
     return {};
 }
 
-// The policy that applies to a response; nullptr if there is none. Wherever
-// nginx has redirected the request, it is that of the location by which a
-// preflight is answered, if that has one. Errors that are replaced outside the
-// service follow the policy where they occur.
+// Wherever nginx has redirected the request, it is the policy of the location
+// by which a preflight is answered, if that has one. nullptr if there is none.
+const CorsPolicy* configured_policy(ngx_http_request_t* r,
+                                    const RequestInfo* info) noexcept
+{
+    // An admin API has only a policy that stands in its location.
+    if (info != nullptr && handler_of(r) != admin_handler) {
+        const EnteredLocation& entered = info->entered;
+        for (const LocConf* conf : {entered.reached, entered.first}) {
+            if (conf != nullptr && conf->cors != nullptr) {
+                return conf->cors;
+            }
+        }
+    }
+    return governing_conf(r).cors;
+}
+
+// The policy that applies to a response; nullptr if there is none. Errors that
+// are replaced outside the service follow the policy where they occur.
 const CorsPolicy* policy_of(ngx_http_request_t* r) noexcept
 {
     const RequestInfo* info = find_request_info(r);
@@ -60,17 +75,8 @@ const CorsPolicy* policy_of(ngx_http_request_t* r) noexcept
         && (info == nullptr || !info->error_page.replaces)) {
         return nullptr;
     }
-    // An admin API has only a policy that stands in its location.
-    if (info != nullptr && handler_of(r) != admin_handler) {
-        // nginx may have refused the request in the latter before that phase.
-        for (const LocConf* conf :
-             {info->answers_preflights, info->entered.first}) {
-            if (conf != nullptr && conf->cors != nullptr) {
-                return conf->cors;
-            }
-        }
-    }
-    return governing_conf(r).cors;
+    const CorsPolicy* policy = configured_policy(r, info);
+    return policy == nullptr || policy->is_off() ? nullptr : policy;
 }
 
 // With gzip_vary, nginx writes a separate Vary line before ours, but some
@@ -174,16 +180,8 @@ ngx_int_t send_preflight_response(ngx_http_request_t* r)
 // counted it.
 ngx_int_t answer_preflight(ngx_http_request_t* r) noexcept
 {
-    if (!is_in_service(r)) {
-        return NGX_DECLINED;
-    }
-    RequestInfo* info = find_request_info(r);
-    // Not a location that only sends the page of another one's error.
-    if (info != nullptr && info->answers_preflights == nullptr
-        && r->err_status < NGX_HTTP_BAD_REQUEST) {
-        info->answers_preflights = loc_conf(r);
-    }
-    if (r->method != NGX_HTTP_OPTIONS || !is_preflight(r)) {
+    if (r->method != NGX_HTTP_OPTIONS || !is_in_service(r)
+        || !is_preflight(r)) {
         return NGX_DECLINED;
     }
     ngx_http_finalize_request(

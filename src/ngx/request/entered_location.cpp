@@ -111,6 +111,18 @@ ngx_int_t rewrite_handler(ngx_http_request_t* r) noexcept
     return r == r->main ? enter_location(r) : NGX_DECLINED;
 }
 
+// After `return` and `rewrite`, and before any module of nginx, such as
+// limit_req, can refuse the request.
+ngx_int_t preaccess_handler(ngx_http_request_t* r) noexcept
+{
+    RequestInfo* info = r == r->main ? find_request_info(r) : nullptr;
+    if (info != nullptr && info->entered.reached == nullptr
+        && r->err_status < NGX_HTTP_BAD_REQUEST && is_in_service(r)) {
+        info->entered.reached = loc_conf(r);
+    }
+    return NGX_DECLINED;
+}
+
 // The handler of the rewrite module; the same in each configuration.
 ngx_http_handler_pt rewrite_module_handler = nullptr;
 
@@ -194,6 +206,8 @@ ngx_int_t track_entered_locations(ngx_conf_t* cf) noexcept
                           server_rewrite_handler)
             == NGX_OK
         && add_phase_handler(cf, NGX_HTTP_REWRITE_PHASE, rewrite_handler)
+               == NGX_OK
+        && add_phase_handler(cf, NGX_HTTP_PREACCESS_PHASE, preaccess_handler)
                == NGX_OK;
     return added ? NGX_OK : NGX_ERROR;
 }
@@ -212,7 +226,8 @@ const LocConf* guarded_conf(ngx_http_request_t* r,
         return info.guard.first;
     }
     const EnteredLocation& entered = info.entered;
-    const LocConf* conf = entered.first;
+    const LocConf* conf =
+        entered.reached != nullptr ? entered.reached : entered.first;
     // nginx refused the length of the body before it entered the location that
     // it had chosen, perhaps by a `rewrite` of the entered one.
     if (conf == entered.conf && !entered.redirected

@@ -18,6 +18,10 @@ struct EnteredLocation {
     // The first such location that the request was in, error pages aside;
     // nullptr if there was none.
     const LocConf* first = nullptr;
+    // The first one that neither `return` nor `rewrite` has made the request
+    // leave, error pages aside: that answers preflights. nullptr if there was
+    // none.
+    const LocConf* reached = nullptr;
     ngx_uint_t uri_changes = 0;  // r->uri_changes on entry
     bool redirected = false;     // by nginx from `conf`, to an error page
     bool served = false;         // by a content handler of the module

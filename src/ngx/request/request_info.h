@@ -33,11 +33,7 @@ struct RequestInfo {
     ErrorPage error_page;
     BodyRequest* body_reader = nullptr;  // the latest; valid while it reads
     std::string_view preflight_methods;  // of the response to a CORS preflight
-    // The first location of the service whose access phase the main request has
-    // reached, error pages aside: the one that answers preflights. Only if
-    // there is a CORS policy.
-    const LocConf* answers_preflights = nullptr;
-    bool body_refused = false;  // by refuse_too_large_body()
+    bool body_refused = false;           // by refuse_too_large_body()
     // By send_response() for the main request. A filter may then drop the
     // response: nginx sends an error with another status, or at least sets
     // r->filter_finalize, which it never resets.
