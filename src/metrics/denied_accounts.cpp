@@ -49,11 +49,12 @@ void DeniedAccounts::add(std::string_view account, std::uint32_t plan,
             entry = p;
             // The end of one window or ban may vary by the rounding of clocks.
             const bool same = present.banned == (banned ? 1U : 0U)
-                              && present.until + 1 >= until;
+                              && present.until + 1 >= until
+                              && !present.is_of_reset_clock(now);
             wanted.denied = same ? present.denied : 0;
             break;
         }
-        const std::uint64_t age = present.until < now ? 0 : present.last;
+        const std::uint64_t age = present.has_ended(now) ? 0 : present.last;
         if (age < least) {
             least = age;
             entry = p;

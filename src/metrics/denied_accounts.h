@@ -19,6 +19,18 @@ struct DeniedAccount {
     std::uint64_t denied = 0;  // requests in this window or ban
 
     std::string_view account() const noexcept { return id; }
+
+    // Workers cache the time, so that of one may be a little ahead. Further
+    // ahead, the times are those of a clock that has been set back since.
+    bool is_of_reset_clock(std::uint64_t now) const noexcept
+    {
+        return last > now + 60;
+    }
+
+    bool has_ended(std::uint64_t now) const noexcept
+    {
+        return until <= now || is_of_reset_clock(now);
+    }
 };
 
 // One worker's table of recently denied accounts. Bounded: in its small set, a

@@ -116,7 +116,7 @@ void add_denied(const DeniedAccounts& accounts, Totals& totals)
 {
     for (std::size_t i = 0; i < DeniedAccounts::kSize; ++i) {
         DeniedAccount account;
-        if (accounts.read(i, account) && account.until > totals.now) {
+        if (accounts.read(i, account) && !account.has_ended(totals.now)) {
             add_denied(account, totals);
         }
     }

@@ -384,6 +384,24 @@ TEST_CASE("metrics: a new window counts its denied requests from zero")
     CHECK(totals.denied[0].account.denied == 1);
 }
 
+TEST_CASE("metrics: of a clock that was set back, no denied account stays")
+{
+    Host host;
+    const std::uint64_t ahead = host.now + 7200;
+    host.one->denied.add("acme", 0, false, ahead + 60, ahead);
+    for (int i = 0; i < 1000; ++i) {
+        host.one->denied.add("account" + std::to_string(i), 0, false,
+                             ahead + 60, ahead);
+    }
+    CHECK(host.totals().denied.empty());
+    host.one->denied.add("acme", 0, false, host.now + 60, host.now);
+    host.one->denied.add("other", 0, false, host.now + 60, host.now);
+    const auto totals = host.totals();
+    REQUIRE(totals.denied.size() == 2);
+    CHECK(totals.denied[0].account.denied == 1);
+    CHECK(totals.denied[0].account.until == host.now + 60);
+}
+
 TEST_CASE("metrics: the busiest accounts, in requests of the last minute")
 {
     Host host;
