@@ -1,6 +1,5 @@
 // Moves a running store from one Redis to a Cluster and back.
 #include <atomic>
-#include <ctime>
 #include <set>
 #include <thread>
 
@@ -176,15 +175,7 @@ TEST_CASE("cluster migration: usage moves, also of an account without a state")
     ClusterServers cluster;
     const auto key = create_key(main);
     const auto idle = create_key(main);
-    const auto month = [&] {
-        // "202611"; as Redis's clock has it.
-        const std::time_t now = redis_now(main);
-        std::tm utc = {};
-        gmtime_r(&now, &utc);
-        char text[16];
-        std::strftime(text, sizeof(text), "%Y%m", &utc);
-        return std::string(text);
-    }();
+    const auto month = month_text(redis_now(main));
     const auto usage = [&](const Key& of) {
         return account_key(of, "usage:" + month);
     };

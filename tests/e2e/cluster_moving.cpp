@@ -1,5 +1,4 @@
 // A Redis Cluster whose slots move under load.
-#include <ctime>
 #include <future>
 
 #include "chaos/fake_redis.h"
@@ -9,17 +8,6 @@
 using namespace petstore::e2e;
 
 namespace {
-
-// "202611"
-std::string month_text(long long time)
-{
-    const auto seconds = static_cast<std::time_t>(time);
-    std::tm utc{};
-    gmtime_r(&seconds, &utc);
-    char text[8];
-    std::strftime(text, sizeof(text), "%Y%m", &utc);
-    return text;
-}
 
 constexpr char kPet[] = "{\"name\":\"n\",\"categoryId\":1}";
 

@@ -258,6 +258,26 @@ TEST_CASE("command line accounts: a disabled account refuses all its keys")
     CHECK(wait_until([&] { return status(one) == 200 && status(two) == 200; }));
 }
 
+TEST_CASE("command line accounts: a change is reported if its usage is damaged")
+{
+    Store store;
+    const auto account = create_account(store.redis);
+    store.redis.command({"SET",
+                         "petstore:{" + account
+                             + "}:usage:" + month_text(redis_now(store.redis)),
+                         "damaged"});
+    for (const auto& [word, done] :
+         {std::pair("disable", "disabled, with all its keys"),
+          std::pair("enable", "enabled")}) {
+        const auto changed =
+            ctl(store.redis.url(), {"account", word, account, "--json"});
+        CHECK(changed.code == 1);
+        const std::string message =
+            nlohmann::json::parse(changed.err).at("message");
+        CHECK(contains(message, std::string("the account is ") + done + "; "));
+    }
+}
+
 TEST_CASE(
     "command line accounts: an external id is unique, and names the account")
 {

@@ -1,25 +1,13 @@
 // Moves of limits, and choices of a limit Redis, that are refused.
-#include <ctime>
-
 #include "support/two_redis.h"
 
 using namespace petstore::e2e;
 
 namespace {
 
-std::string this_month(const RedisServer& redis)
-{
-    const std::time_t now = redis_now(redis);
-    std::tm date{};
-    gmtime_r(&now, &date);
-    char text[8];
-    std::strftime(text, sizeof text, "%Y%m", &date);
-    return text;
-}
-
 std::string usage_key(const RedisServer& redis, const Key& key)
 {
-    return account_key(key, "usage:" + this_month(redis));
+    return account_key(key, "usage:" + month_text(redis_now(redis)));
 }
 
 }  // namespace

@@ -20,15 +20,19 @@ namespace petstore::ctl {
 namespace {
 
 void report_account(Context& context, const store::StoreLinks& links,
-                    const api::AccountRecord& record,
-                    const std::string& message)
+                    const api::AccountRecord& record, const std::string& done)
 {
     if (!context.json()) {
-        return say(message);
+        return say("Account " + record.id + " is " + done + ".");
     }
-    const auto usage = context.await(
-        store::read_usage(links, record.id, api::UsagePeriod::none()));
-    print_json(Json::parse(api::account_json(record, usage.last_used)));
+    try {
+        const auto usage = context.await(
+            store::read_usage(links, record.id, api::UsagePeriod::none()));
+        print_json(Json::parse(api::account_json(record, usage.last_used)));
+    } catch (const Failure& problem) {  // the account is changed all the same
+        throw Failure("the account is " + done + "; " + problem.what(),
+                      problem.kind());
+    }
 }
 
 // What of a change of its account's plan and numbers a key does not follow;
@@ -170,8 +174,7 @@ void set_account(Context& context, const AccountChange& change)
     const auto record = context.await(
         store::update_account(links, change.account, keep_error(error, apply)),
         error);
-    report_account(context, links, record,
-                   "Account " + record.id + " is changed.");
+    report_account(context, links, record, "changed");
     if (options.plan.any()) {
         name_unaffected(context, links, record.id, options.plan);
     }
@@ -185,10 +188,8 @@ void set_account_disabled(Context& context, const NamedAccount& account,
     const auto record = context.await(store::update_account(
         links, {id, ""},
         [&](api::AccountRecord& changed) { changed.disabled = disabled; }));
-    report_account(
-        context, links, record,
-        "Account " + id
-            + (disabled ? " is disabled, with all its keys." : " is enabled."));
+    report_account(context, links, record,
+                   disabled ? "disabled, with all its keys" : "enabled");
 }
 
 // Asks for confirmation on a terminal, unless `sure`.

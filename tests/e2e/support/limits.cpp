@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
 #include <set>
 
@@ -235,6 +236,16 @@ std::map<std::string, long long> command_counts(const RedisServer& redis)
 long long redis_now(const RedisServer& redis)
 {
     return std::stoll(redis.command({"TIME"}).items.at(0).text);
+}
+
+std::string month_text(long long time)
+{
+    const auto seconds = static_cast<std::time_t>(time);
+    std::tm utc{};
+    gmtime_r(&seconds, &utc);
+    char text[8];
+    std::strftime(text, sizeof(text), "%Y%m", &utc);
+    return text;
 }
 
 long long number(const Response& response, const std::string& name)

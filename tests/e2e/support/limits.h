@@ -97,6 +97,9 @@ std::map<std::string, long long> command_counts(const RedisServer& redis);
 // Redis's clock in seconds.
 long long redis_now(const RedisServer& redis);
 
+// The month of a time in UTC, as in the names of Redis keys: "202611".
+std::string month_text(long long time);
+
 // The value of a header that must occur once and be a plain number.
 long long number(const Response& response, const std::string& name);
 
