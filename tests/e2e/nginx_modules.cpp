@@ -343,6 +343,7 @@ TEST_CASE("nginx modules: a response that a filter drops is an Error")
     Store store(options);
     const auto failed = store.http.get("/v1/pets", {{"If-Match", "\"x\""}});
     expect_error(failed, 412, "bad_request");
+    CHECK(failed.header("connection") == "close");
     CHECK(wait_until([&] {
         return read_file(store.nginx.path("codes.log")) == "412 bad_request\n";
     }));

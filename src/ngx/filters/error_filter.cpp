@@ -171,6 +171,11 @@ ngx_int_t send_header(ngx_http_request_t* r, RequestInfo& info,
     const bool answered = info.answered.status == r->headers_out.status
                           && info.answered.after_dropped == r->filter_finalize;
     info.answered = {};
+    // nginx closes the connection behind such an error, but does not say so:
+    // see ngx_http_filter_finalize_request().
+    if (r->filter_finalize) {
+        r->keepalive = 0;
+    }
     if (!to_replace) {
         return answered || !belongs_to_service(r) || set_rate_headers(r, info)
                    ? next_header_filter(r)
