@@ -34,7 +34,9 @@ bool is_precluded(const Request& request) noexcept
 {
     const auto match = request.header("If-Match");
     const auto none_match = request.header("If-None-Match");
-    return (match && match->value != "*")
+    // A PUT creates what does not exist, of which "*" is not true.
+    const bool creates = request.method() == api::Method::put;
+    return (match && (match->value != "*" || creates))
            || (none_match && none_match->value == "*");
 }
 
@@ -46,7 +48,8 @@ void refuse_condition(RequestTask& task)
     const auto code = api::code_name_for_status(kPreconditionFailed);
     task.report().error_code = code;
     const std::string body = api::error_body(
-        code, "The condition does not hold: nothing here has an ETag.",
+        code,
+        "The condition does not hold or cannot be checked: nothing here has an ETag.",
         kPreconditionFailed);
     response.body = body;
     task.respond(response);

@@ -380,9 +380,12 @@ TEST_CASE("admin: a change whose condition does not hold is not made")
         CHECK(store.get(account) == before);
         CHECK(all_of(store, "/accounts").size() == accounts);
     }
+    const Headers any{{"If-Match", "*"}};
+    expect_error(
+        store.send("PUT", "/plans/p1", R"({"per_minute":1,"per_day":1})", any),
+        412, "bad_request");
     CHECK(by_ctl(store, {"plan", "list"}).size() == 4);
-    for (const Headers& holds :
-         {Headers{{"If-Match", "*"}}, {{"If-None-Match", "\"x\""}}}) {
+    for (const Headers& holds : {any, Headers{{"If-None-Match", "\"x\""}}}) {
         CHECK(store.send("PATCH", account, R"({"label":"b"})", holds).status
               == 200);
     }
