@@ -27,7 +27,8 @@ bool is_plan_name(std::string_view name) noexcept
 
 bool may_name_plan(std::string_view name) noexcept
 {
-    return is_plan_name(name) && name != "none" && name != "all";
+    return is_plan_name(name) && name != "none" && name != "all"
+           && name != "unknown";
 }
 
 PlanTable::PlanTable()

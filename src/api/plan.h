@@ -39,8 +39,9 @@ inline constexpr std::int64_t kMaxLimit = 1'000'000'000'000;
 // 1 to 32 lower-case letters, digits, "-" or "_".
 bool is_plan_name(std::string_view name) noexcept;
 
-// Whether a plan may be defined under this name: neither "none", which removes
-// a plan on the command line, nor "all" of petstore_allow_plans.
+// Whether a plan may be defined under this name: not "none", which removes a
+// plan on the command line, "all" of petstore_allow_plans, nor "unknown", as
+// metrics name the plans that no host's configuration has.
 bool may_name_plan(std::string_view name) noexcept;
 
 // The plan of a key, and the limits that apply to it.

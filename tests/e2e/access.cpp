@@ -438,7 +438,8 @@ TEST_CASE("access: errors of the configuration")
     expect_refused("petstore_allow_plans all pro;",
                    "it must be \"all\" alone, or names of plans");
     expect_refused("petstore_allow_plans Pro;", "names of plans");
-    expect_refused("petstore_allow_plans none;", "not \"none\"");
+    expect_refused("petstore_allow_plans none;",
+                   "neither \"none\" nor \"unknown\"");
     expect_refused(
         "petstore_allow_plans pro free pro;",
         "duplicate plan \"pro\" in \"petstore_allow_plans\" directive");

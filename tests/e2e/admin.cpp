@@ -213,7 +213,7 @@ TEST_CASE("admin: plans in Redis")
                   {"per_day", 50},
                   {"per_month", 500},
                   {"source", "redis"}});
-    for (const char* name : {"Startup", "none", "all"}) {
+    for (const char* name : {"Startup", "none", "all", "unknown"}) {
         check_error(store, "PUT", std::string("/plans/") + name,
                     R"({"per_minute":5,"per_day":5})", 400, "invalid_field");
     }

@@ -473,7 +473,7 @@ TEST_CASE("command line accounts: an empty value is not the same as none")
 TEST_CASE("command line accounts: words of the command line name nothing")
 {
     RedisServer redis;
-    for (const std::string name : {"none", "all"}) {
+    for (const std::string name : {"none", "all", "unknown"}) {
         CHECK(ctl(redis.url(),
                   {"plan", "set", name, "--per-minute", "1", "--per-day", "2"})
                   .code

@@ -47,7 +47,7 @@ api::Limits limits_of(const NewPlan& options)
 {
     if (!api::may_name_plan(options.name)) {
         throw UsageError(
-            "NAME must be 1 to 32 lower-case letters, digits, \"_\" or \"-\", and neither none nor all");
+            "NAME must be 1 to 32 lower-case letters, digits, \"_\" or \"-\", and none of none, all and unknown");
     }
     const auto number = [](const char* option, const std::string& value) {
         return number_option(option, value, api::kMaxLimit);

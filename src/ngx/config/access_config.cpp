@@ -128,7 +128,7 @@ char* set_allow_plans(ngx_conf_t* cf, LocConf& loc)
         if (!api::may_name_plan(text)) {
             return refuse_value(
                 cf, name,
-                "\"all\" alone, or names of plans: 1 to 32 lower-case letters, digits, \"-\" or \"_\", and not \"none\"");
+                "\"all\" alone, or names of plans: 1 to 32 lower-case letters, digits, \"-\" or \"_\", and neither \"none\" nor \"unknown\"");
         }
         if (std::find(plans->begin(), plans->end(), text) != plans->end()) {
             return refuse(

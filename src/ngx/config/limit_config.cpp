@@ -58,9 +58,7 @@ void merge_limits(const LocConf& prev, LocConf& conf, MainConf& main) noexcept
 char* set_plan(ngx_conf_t* cf, MainConf& main)
 {
     const ngx_str_t& name = arguments(cf)[1];
-    // Metrics name the plans "unknown" that no host's configuration has.
-    if (!api::may_name_plan(ngx_base::view(name))
-        || ngx_base::view(name) == "unknown") {
+    if (!api::may_name_plan(ngx_base::view(name))) {
         return refuse(
             cf,
             "invalid plan \"%V\" in \"petstore_plan\" directive, it must be 1 to 32 lower-case letters, digits, \"-\" or \"_\", and none of \"none\", \"all\" and \"unknown\"",

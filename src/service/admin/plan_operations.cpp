@@ -30,7 +30,7 @@ AdminTask put_plan(const AdminCall& call, AdminStore& store)
     if (!api::may_name_plan(call.id)) {
         throw invalid(
             {api::ErrorCode::invalid_field,
-             "The name of a plan must be 1 to 32 lower-case letters, digits, hyphens or underscores, and neither none nor all."});
+             "The name of a plan must be 1 to 32 lower-case letters, digits, hyphens or underscores, and none of none, all and unknown."});
     }
     const api::Limits limits = call.body.limits();
     co_await store::set_plan(store.links, call.id, limits);
