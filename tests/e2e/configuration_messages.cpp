@@ -308,8 +308,6 @@ TEST_CASE("messages: a wrong URL is quoted without a password")
         {"redis://user:geheim-7@127.0.0.1:99999",
          "invalid URL \"redis://***@127.0.0.1:99999\" in \"petstore_redis\" directive: the port must be a number from 1 to 65535"},
         {"cluster redis://u:geheim-7@h", "host not found in Redis \"h:6379\""},
-        {"cluster redis://127.0.0.1; petstore_durability fsync",
-         "\"petstore_durability\" does not support the Cluster of \"petstore_redis\": use \"off\", or one Redis or Sentinels for \"petstore_redis\""},
         {"redis://:my geheim-7@h",
          "\"petstore_redis\" directive takes one URL; several need \"sentinel=NAME\" or \"cluster\" before them"},
         {"sentinel=main redis://:geheim-7@h",
@@ -323,6 +321,17 @@ TEST_CASE("messages: a wrong URL is quoted without a password")
         refuses(location(std::string("petstore_redis ") + row.arguments + ";"),
                 row.message, Parts::kLocation);
     }
+}
+
+TEST_CASE("messages: a durability without support is reported at its directive")
+{
+    const char* const message =
+        "\"petstore_durability\" does not support the Cluster of \"petstore_redis\": use \"off\", or one Redis or Sentinels for \"petstore_redis\"";
+    const std::string cluster = "petstore_redis cluster redis://127.0.0.1;";
+    refuses({cluster, "", "petstore_durability fsync;", ""}, message,
+            Parts::kLocation);
+    refuses({"", "petstore_durability replicas=1;", cluster, ""}, message,
+            Parts::kServer);
 }
 
 TEST_CASE("messages: a wrong TLS file is reported at its directive")

@@ -237,6 +237,7 @@ struct LocConf : LocConfBase {
     std::shared_ptr<const std::vector<std::string>> allow_plans;
 
     std::optional<redis::Durability> durability;
+    SourcePosition durability_position;
     std::optional<api::BanPolicy> ban;
 
     // Merging computes these from the values above.

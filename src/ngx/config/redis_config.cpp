@@ -230,7 +230,7 @@ bool choose_durable(ngx_conf_t* cf, MainConf& main, LocConf& conf)
     }
     const std::size_t node = main.storages[*conf.storage].node;
     if (main.nodes[node].cluster) {
-        const ReportAt at(cf, conf.redis_position);
+        const ReportAt at(cf, conf.durability_position);
         refuse(
             cf,
             "\"petstore_durability\" does not support the Cluster of \"petstore_redis\": use \"off\", or one Redis or Sentinels for \"petstore_redis\"");
@@ -283,6 +283,7 @@ void merge_redis(const LocConf& prev, LocConf& conf)
     merge_tls(prev, conf);
     if (!conf.durability) {
         conf.durability = prev.durability;
+        conf.durability_position = prev.durability_position;
     }
 }
 
@@ -328,6 +329,7 @@ char* set_durability(ngx_conf_t* cf, LocConf& loc)
     if (loc.durability) {
         return kDuplicate;
     }
+    loc.durability_position = current_position(cf);
     if (cf->args->nelts == 2 && ngx_base::view(arguments(cf)[1]) == "off") {
         loc.durability.emplace();
         return kConfOk;
