@@ -168,10 +168,10 @@ ngx_int_t check_and_install(ngx_conf_t* cf, MainConf& conf) noexcept
         return NGX_ERROR;
     }
     check_open_locations(cf, conf);
+    check_locations(cf, conf);
     if (!conf.has_effect()) {
         return NGX_OK;
     }
-    check_locations(cf, conf);
     if (!choose_documents(cf, conf)) {
         return NGX_ERROR;
     }

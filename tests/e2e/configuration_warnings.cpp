@@ -317,4 +317,14 @@ TEST_CASE("configuration: variables that are empty in a zone's key")
         with(
             "limit_req_zone $http_petstore_plan zone=a:1m rate=1r/s; limit_conn_zone $binary_remote_addr zone=b:1m;")
             .empty());
+    // Even if nothing else uses the module: a guard may have been forgotten.
+    NginxOptions unused;
+    unused.file = "load_module %MODULE%; events { } http { limit_req_zone "
+                  "$petstore_account zone=slow:1m rate=1r/s; server { listen "
+                  "127.0.0.1:1; petstore_cors *; } }";
+    CHECK(
+        warnings_of(unused)
+        == Lines{
+            empty("$petstore_account", "slow"),
+            "\"petstore_cors\" has no effect: no location with \"petstore\" or \"petstore_guard\" uses it"});
 }
