@@ -251,9 +251,11 @@ private:
             add_unknown("durability");
             return;
         }
+        // petstore_durability does not support a Cluster.
         add(Verdict::ok, "durability",
-            row + "; petstore_durability can add: "
-                + reachable_durability(facts));
+            node_ != nullptr ? row
+                             : row + "; petstore_durability can add: "
+                                   + reachable_durability(facts));
     }
 
     void check_eviction()
