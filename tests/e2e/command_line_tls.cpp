@@ -191,8 +191,9 @@ TEST_CASE("command line tls: options without rediss are refused")
             const Client client = {url, option, {}};
             const auto result = client.run({"key", "list"});
             CHECK(result.code == 2);
-            CHECK(result.err
-                  == "petstorectl: the TLS options need a rediss:// URL\n");
+            CHECK(
+                result.err
+                == "petstorectl: the TLS options and PETSTORE_REDIS_CA need a rediss:// URL\n");
         }
     }
 }

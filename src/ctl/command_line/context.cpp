@@ -114,7 +114,8 @@ Context::Context(const GlobalOptions& options)
         tls_.emplace(options.tls);
     } else if (options.tls.any()) {
         // Refuse to open a connection that is less secure than it seems.
-        throw UsageError("the TLS options need a rediss:// URL");
+        throw UsageError(
+            "the TLS options and PETSTORE_REDIS_CA need a rediss:// URL");
     }
 }
 
