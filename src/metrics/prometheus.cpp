@@ -165,7 +165,7 @@ void append_redis(Text& text, const Totals& totals)
         }
     }
     text.metric("redis_commands_total", "counter",
-                "Commands sent to this Redis.");
+                "Commands to this Redis, also those that could not be sent.");
     for (const RedisTotals& redis : totals.redis) {
         text.sample({{"redis", redis.name}}, redis.commands);
     }
