@@ -25,6 +25,7 @@ struct Scripts {
     redis::Script write_record;  // see key_commands.h
     redis::Script delete_record;
     redis::Script set_plan;
+    redis::Script remove_plan;
     redis::Script publish_plans;
     redis::Script clear_caches;
     redis::Script freeze_catalogue;  // for petstorectl move

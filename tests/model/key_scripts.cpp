@@ -224,6 +224,35 @@ TEST_CASE("key scripts: a record is deleted unless it was changed since")
     CHECK(send(redis, kCommands.remove(changed)).integer == 1);
 }
 
+TEST_CASE("key scripts: a plan is removed, and put back unless it is there")
+{
+    RedisServer redis;
+    const auto set = [&](const std::string& name, const std::string& limits,
+                         int most) {
+        redis::Command command(store::scripts().set_plan, 1);
+        command.key(kSchema.plans()).arg(name).arg(limits).arg(most);
+        return send(redis, command).integer;
+    };
+    const auto remove = [&](const std::string& name) {
+        redis::Command command(store::scripts().remove_plan, 1);
+        command.key(kSchema.plans()).arg(name);
+        return send(redis, command);
+    };
+    const auto there = [&](const std::string& name) {
+        return redis.command({"HGET", kSchema.plans(), name}).text;
+    };
+    CHECK(set("gold", "1 2", 2) == 1);
+    CHECK(set("tin", "5 6", 2) == 1);
+    CHECK(set("more", "5 6", 2) == 0);
+    CHECK(set("gold", "3 4", 2) == 1);
+    CHECK(remove("gold").text == "3 4");
+    CHECK(remove("gold").type == Value::Type::nil);
+    CHECK(set("gold", "3 4", 0) == 1);
+    CHECK(there("gold") == "3 4");
+    CHECK(set("gold", "1 2", 0) == 1);
+    CHECK(there("gold") == "3 4");
+}
+
 TEST_CASE("key scripts: a new key leaves the epoch of an account in use")
 {
     RedisServer redis;

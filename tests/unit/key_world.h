@@ -264,6 +264,16 @@ private:
         if (is(c, scripts.read_usage)) {
             return read_usage(c);
         }
+        if (is(c, scripts.remove_plan)) {
+            auto& plans = hashes[c[3]];
+            const auto found = plans.find(c[4]);
+            if (found == plans.end()) {
+                return kNil;
+            }
+            const std::string limits = found->second;
+            plans.erase(found);
+            return bulk(limits);
+        }
         if (is(c, scripts.set_plan)) {
             if (c[6] == "0") {
                 hashes[c[3]].emplace(c[4], c[5]);

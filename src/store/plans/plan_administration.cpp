@@ -1,5 +1,6 @@
 #include "plan_administration.h"
 
+#include <exception>
 #include <map>
 #include <utility>
 
@@ -162,43 +163,60 @@ Task<> set_plan(StoreLinks links, std::string name, api::Limits limits)
     }
 }
 
-// Keys and accounts get their plans one by one, after a look at the plans. So
-// it looks for users once more when the plan is gone: a user that got it
-// meanwhile is found then, and a later one is refused.
+namespace {
+
+Failed no_such_plan()
+{
+    return refused(Refusal::plan_not_found, api::ErrorCode::not_found,
+                   "there is no such plan in Redis");
+}
+
+Removed removed_plan(const std::string& name, std::string_view limits_text)
+{
+    const auto limits = parse_limits(limits_text);  // nullopt: none in force
+    return {name, limits && limits->has_month()};
+}
+
+}  // namespace
+
+// Keys and accounts get their plans one by one, shortly after a look at the
+// plans. So it looks for users once more when the plan is gone, for those that
+// got it during the first look. A plan that has one is put back.
 Task<> remove_plan(StoreLinks links, std::string name)
 {
     redis::Command read("HGET");
     read.key(links.schema.plans()).arg(name);
     const redis::Reply& there = co_await ask(links.main, read);
     if (there.is(redis::Type::nil)) {
-        throw refused(Refusal::plan_not_found, api::ErrorCode::not_found,
-                      "there is no such plan in Redis");
+        throw no_such_plan();
     }
-    const std::string text(there.text());
-    const auto limits = parse_limits(text);  // nullopt: none in force
-    const Removed removed{name, limits && limits->has_month()};
+    const Removed known = removed_plan(name, there.text());
     auto hosts = co_await read_hosts(links);
     const KnownPlans plans({}, std::move(hosts.alive));
     const bool is_needed = !plans.defined_without_redis(name);
     if (is_needed) {
-        co_await refuse_if_in_use(links, removed);
+        co_await refuse_if_in_use(links, known);
     }
-    redis::Command command("HDEL");
-    command.key(links.schema.plans()).arg(name);
-    co_await change(links.main, std::move(command));
+    redis::Command remove(scripts().remove_plan, 1);
+    remove.key(links.schema.plans()).arg(name);
+    const redis::Reply& limits = co_await change(links.main, std::move(remove));
+    if (limits.is(redis::Type::nil)) {
+        throw no_such_plan();  // another command was faster
+    }
     if (!is_needed) {
         co_return;
     }
-    std::optional<Failed> stays;
+    const std::string text(limits.text());
+    std::exception_ptr stays;
     try {
-        co_await refuse_if_in_use(links, removed);
-    } catch (Failed& failed) {
-        stays = std::move(failed);
+        co_await refuse_if_in_use(links, removed_plan(name, text));
+    } catch (...) {
+        stays = std::current_exception();
     }
     if (stays) {
         constexpr std::int64_t kPutBack = 0;
         co_await change(links.main, set_command(links, name, text, kPutBack));
-        throw std::move(*stays);
+        std::rethrow_exception(stays);
     }
 }
 

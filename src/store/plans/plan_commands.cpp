@@ -8,7 +8,7 @@ namespace {
 
 // HSCAN returns a hash of up to this many fields in one reply.
 constexpr std::int64_t kAllFields = 1024;
-static_assert(PlanCommands::kMaxPlans < kAllFields);
+static_assert(PlanCommands::kMaxRead < kAllFields);
 
 bool is_limit(const std::optional<std::int64_t>& number,
               std::int64_t least) noexcept
@@ -62,7 +62,7 @@ StoredPlans PlanCommands::parse(const redis::Reply& reply)
     StoredPlans stored;
     // Another cursor: there are more fields.
     if (reply.size() != 2 || reply[0].text() != "0" || reply[1].size() % 2 != 0
-        || reply[1].size() / 2 > kMaxPlans) {
+        || reply[1].size() / 2 > kMaxRead) {
         stored.all_damaged = true;
         return stored;
     }

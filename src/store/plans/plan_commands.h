@@ -35,6 +35,8 @@ struct StoredPlans {
 class PlanCommands {
 public:
     static constexpr std::size_t kMaxPlans = 1000;
+    // remove_plan() may put back some beyond that.
+    static constexpr std::size_t kMaxRead = 1010;
 
     explicit PlanCommands(const Schema& schema) : schema_(schema) {}
 
