@@ -17,7 +17,14 @@ struct StoreHost {
     char name[64] = {};
     char configuration[96] = {};
     char version[32] = {};
-    std::uint64_t until = 0;  // counts until then, in Unix seconds of this host
+    std::uint64_t until = 0;  // in Unix seconds of this host
+
+    // Hosts count for three minutes. Further ahead, it is the time of a clock
+    // that has been set back since.
+    bool counts(std::uint64_t now) const noexcept
+    {
+        return until > now && until <= now + 240;
+    }
 
     friend bool operator<(const StoreHost& a, const StoreHost& b) noexcept
     {
@@ -51,7 +58,7 @@ public:
                 place = &host;
                 break;
             }
-            if (place == nullptr && host.until <= now) {
+            if (place == nullptr && !host.counts(now)) {
                 place = &host;
             }
         }

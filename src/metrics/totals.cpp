@@ -218,7 +218,7 @@ Totals totals_of(const Directory& directory, IsAlive is_alive,
 void add_hosts(const StoreHosts& hosts, Totals& totals)
 {
     for (const StoreHost& host : hosts.all()) {
-        if (host.until > totals.now) {
+        if (host.counts(totals.now)) {
             totals.hosts.push_back(host);
         }
     }

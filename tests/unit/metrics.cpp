@@ -622,13 +622,18 @@ TEST_CASE("metrics: the hosts of the store, while they count")
     // Full: a new one replaces the one that is gone, others are left out.
     for (int i = 0; i < 40; ++i) {
         hosts.add("other" + std::to_string(i), std::string(200, 'x'), "2.0",
-                  now + 300, host.now);
+                  now + 180, host.now);
     }
     CHECK(shown().hosts.size() == StoreHosts::kSize);
-    hosts.add("other0", std::string(200, 'x'), "2.2", now + 300, host.now);
+    hosts.add("other0", std::string(200, 'x'), "2.2", now + 180, host.now);
     CHECK(std::string(shown().hosts[0].version) == "2.2");
     CHECK(std::string(shown().hosts[0].configuration)
           == std::string(sizeof(StoreHost::configuration) - 1, 'x'));
+
+    host.now -= 600;  // the clock was set back
+    CHECK(shown().hosts.empty());
+    hosts.add("web9", "/b.conf", "2.0", host.now + 180, host.now);
+    CHECK(shown().hosts.size() == 1);
 }
 
 TEST_CASE("metrics: guarded requests by route")
