@@ -170,9 +170,12 @@ TEST_CASE("a key whose deletion was interrupted is listed once it is enabled",
                  .empty();
         const auto changed = desk.enable_key();
         if (changed.failed()) {
-            CHECK(changed.refusal()
-                  == (has_key && !has_account ? Refusal::account_not_found
-                                              : Refusal::not_found));
+            CHECK(changed.refusal() == Refusal::not_found);
+            CHECK(
+                changed.message()
+                == (has_key && !has_account
+                        ? "the account of key k1 is deleted: delete the key, too"
+                        : "there is no key with this id"));
             continue;
         }
         ++enabled;

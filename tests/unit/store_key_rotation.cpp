@@ -597,7 +597,7 @@ TEST_CASE("a rotation that a deletion overtook stays so if the key is enabled",
             record.disabled = false;
         }));
     if (r.world.hashes["P:account:a1"].count("deleted") != 0) {
-        CHECK(enabled.refusal() == Refusal::account_not_found);
+        CHECK(enabled.refusal() == Refusal::not_found);
         return;
     }
     REQUIRE_FALSE(enabled.failed());

@@ -53,6 +53,20 @@ Task<> restore_and_announce(StoreLinks links, api::AccountRecord account)
     }
 }
 
+Task<> list_again(StoreLinks links, StoredKey key)
+{
+    try {
+        co_await add_to_account(links, key);
+    } catch (const Failed& failed) {
+        if (failed.failure.refusal != Refusal::account_not_found) {
+            throw;
+        }
+        throw refused(Refusal::not_found, api::ErrorCode::not_found,
+                      "the account of key " + key.record.id
+                          + " is deleted: delete the key, too");
+    }
+}
+
 }  // namespace
 
 Task<std::optional<StoredKey>> find_optional(StoreLinks links, std::string id)
@@ -194,7 +208,7 @@ Task<api::KeyRecord> update_key(StoreLinks links, std::string id,
         if (ends_deletion || key.unfinished) {
             // Its deletion or creation was interrupted. The operator manages it
             // from now on, so it must not work without being listed.
-            co_await add_to_account(links, key);
+            co_await list_again(links, key);
             listed = key;
             key.unfinished = false;
         }
