@@ -10,7 +10,7 @@ std::pair<std::string, std::string> example()
 {
     const auto page =
         read_file(std::string(E2E_SUPPORT) + "/../../../docs/guard.md");
-    const auto from = page.find("map $petstore_error_code $grpc_status");
+    const auto from = page.find("map_hash_bucket_size");
     REQUIRE(from != std::string::npos);
     const auto text = page.substr(from, page.find("```", from) - from);
     const auto server = text.find("location ");
