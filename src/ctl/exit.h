@@ -47,6 +47,18 @@ inline void add_problem(std::string& problems, const std::string& problem)
     problems += (problems.empty() ? "" : "; ") + problem;
 }
 
+// Runs what follows a change. If that fails, the message says that the change
+// was made.
+template <typename Action>
+void after_change(const std::string& made, const Action& action)
+{
+    try {
+        action();
+    } catch (const Failure& problem) {
+        throw Failure(made + "; " + problem.what(), problem.kind());
+    }
+}
+
 // How an error is reported to programs: `code` is in its JSON.
 struct Category {
     ExitCode exit;

@@ -25,14 +25,11 @@ void report_account(Context& context, const store::StoreLinks& links,
     if (!context.json()) {
         return say("Account " + record.id + " is " + done + ".");
     }
-    try {
+    after_change("the account is " + done, [&] {
         const auto usage = context.await(
             store::read_usage(links, record.id, api::UsagePeriod::none()));
         print_json(Json::parse(api::account_json(record, usage.last_used)));
-    } catch (const Failure& problem) {  // the account is changed all the same
-        throw Failure("the account is " + done + "; " + problem.what(),
-                      problem.kind());
-    }
+    });
 }
 
 // What of a change of its account's plan and numbers a key does not follow;

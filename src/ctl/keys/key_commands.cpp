@@ -28,13 +28,10 @@ void report_key(Context& context, const store::StoreLinks& links,
     if (!context.json()) {
         return say("Key " + id + " is " + done + ".");
     }
-    try {
+    after_change("the key is " + done, [&] {
         const auto shown = shown_key(context, links, id);
         print_json(json_of(shown, context.plans(), context.now(links)));
-    } catch (const Failure& problem) {  // the key is changed all the same
-        throw Failure("the key is " + done + "; " + problem.what(),
-                      problem.kind());
-    }
+    });
 }
 
 struct KeyChange : KeyId {
