@@ -75,6 +75,14 @@ struct Desk : InKeyWorld {
     {
         return run(store::remove_key(world.links(), "k1"));
     }
+    // Its command number `at` and all later ones do not reach Redis.
+    Result<store::Done> remove_key_until(int at)
+    {
+        world.cut(at, KeyWorld::Lost::before);
+        auto removed = remove_key();
+        world.cut(0, KeyWorld::Lost::before);
+        return removed;
+    }
     Result<store::Done> remove_account()
     {
         return run(store::delete_account(world.links(), {"a1", ""}));
@@ -157,12 +165,9 @@ TEST_CASE("a key whose deletion was interrupted is listed once it is enabled",
         REQUIRE(at < 40);
         Desk desk;
         REQUIRE(desk.restore_key("", !existing).value());
-        desk.world.cut(at, KeyWorld::Lost::before);
-        desk.remove_key();
-        if (!desk.world.was_cut()) {
+        if (!desk.remove_key_until(at).failed()) {
             break;
         }
-        desk.world.cut(0, KeyWorld::Lost::before);
         const bool has_account =
             desk.world.hashes["P:account:a1"].count("deleted") == 0;
         const bool has_key =
@@ -195,9 +200,7 @@ TEST_CASE("a key that is enabled while its deletion goes on", "[store]")
         Desk desk;
         REQUIRE_FALSE(desk.create_account().failed());
         REQUIRE(desk.restore_key().value());
-        desk.world.cut(4, KeyWorld::Lost::before);  // after the first write
-        REQUIRE(desk.remove_key().failed());
-        desk.world.cut(0, KeyWorld::Lost::before);
+        REQUIRE(desk.remove_key_until(4).failed());  // after the first write
         Result<api::KeyRecord> changed;
         int number = 0;
         desk.world.before = [&](const KeyWorld::Words&) {

@@ -80,6 +80,12 @@ struct Rotations : InKeyWorld {
             value;
     }
 
+    Result<api::KeyRecord> set_old_disabled(bool disabled)
+    {
+        return run(store::update_key(
+            world.links(), "old",
+            [&](api::KeyRecord& record) { record.disabled = disabled; }));
+    }
     Result<store::Done> remove_old()
     {
         return run(store::remove_key(world.links(), "old"));
@@ -530,9 +536,7 @@ TEST_CASE("a deletion that was interrupted leaves a key that can be rotated",
     REQUIRE(r.begin(first, "one").value());
     REQUIRE(r.remove_old_until(4).failed());  // after the first write
     REQUIRE(r.record("old").at("disabled") == "1");
-    r.run(store::update_key(r.world.links(), "old", [](api::KeyRecord& record) {
-        record.disabled = false;
-    }));
+    r.set_old_disabled(false);
     auto second = r.rotation();
     CHECK_FALSE(r.begin(second, "two").value());
     r.clock.time += store::WatchedClaim::kTakeOverAfter;
@@ -592,10 +596,7 @@ TEST_CASE("a rotation that a deletion overtook stays so if the key is enabled",
     if (r.world.hashes["P:keys"].count("old") == 0) {
         return;  // it was complete but for its answer
     }
-    const auto enabled = r.run(
-        store::update_key(r.world.links(), "old", [](api::KeyRecord& record) {
-            record.disabled = false;
-        }));
+    const auto enabled = r.set_old_disabled(false);
     if (r.world.hashes["P:account:a1"].count("deleted") != 0) {
         CHECK(enabled.refusal() == Refusal::not_found);
         return;
@@ -634,19 +635,14 @@ TEST_CASE("a key whose deletion was interrupted is rotated once it is enabled",
         refused.message()
         == "the deletion of key old has begun: delete it again, or enable it");
     CHECK(r.world.hashes["P:keys"].size() == 1);
-    const auto set_disabled = [&](bool disabled) {
-        return r.run(store::update_key(
-            r.world.links(), "old",
-            [&](api::KeyRecord& record) { record.disabled = disabled; }));
-    };
 
     SECTION("enabled")
     {
-        REQUIRE_FALSE(set_disabled(false).failed());
+        REQUIRE_FALSE(r.set_old_disabled(false).failed());
         CHECK(r.record("old").count("successors") == 0);
         const bool disabled = GENERATE(false, true);
         if (disabled) {
-            REQUIRE_FALSE(set_disabled(true).failed());
+            REQUIRE_FALSE(r.set_old_disabled(true).failed());
         }
         const auto begun = r.begin(rotation, "new");
         REQUIRE(begun.value());

@@ -41,6 +41,13 @@ struct PlanWorld : InKeyWorld {
             std::to_string(world.time - ago) + ' '
             + store::host_json(host, of_host);
     }
+    KeyWorld::Hash& add_account(const std::string& plan)
+    {
+        world.hashes["P:accounts"]["a1"] = "1";
+        auto& record = world.hashes["P:account:a1"];
+        record = {{"id", "a1"}, {"created", "1"}, {"plan", plan}};
+        return record;
+    }
     // A key with this plan of its own.
     void add_key(const std::string& id, const std::string& plan)
     {
@@ -102,9 +109,7 @@ TEST_CASE("a plan in use stays unless another source defines it", "[store]")
     f.add_key("k1", "gold");
     f.add_key("k2", "pro");
     f.world.hashes["P:plans"]["mine"] = "1 2";
-    f.world.hashes["P:accounts"]["a1"] = "1";
-    f.world.hashes["P:account:a1"] = {
-        {"id", "a1"}, {"created", "1"}, {"plan", "mine"}};
+    f.add_account("mine");
     CHECK(f.remove("mine").refusal() == Refusal::plan_in_use);
     f.world.hashes["P:account:a1"]["deleted"] = "5";
     CHECK_FALSE(f.remove("mine").failed());
@@ -136,9 +141,7 @@ TEST_CASE("a plan that gets a user while it is removed stays", "[store]")
             }
             has_plan = f.world.hashes["P:plans"].count("gold") != 0;
             if (has_plan && account) {
-                f.world.hashes["P:accounts"]["a1"] = "1";
-                f.world.hashes["P:account:a1"] = {
-                    {"id", "a1"}, {"created", "1"}, {"plan", "gold"}};
+                f.add_account("gold");
             } else if (has_plan) {
                 f.add_key("k1", "gold");
             }
@@ -195,9 +198,7 @@ TEST_CASE("a plan's use is found although the server of an index changes",
     }
     SECTION("by an account")
     {
-        f.world.hashes["P:accounts"]["a1"] = "1";
-        f.world.hashes["P:account:a1"] = {
-            {"id", "a1"}, {"created", "1"}, {"plan", "gold"}};
+        f.add_account("gold");
         index = "P:accounts";
     }
     f.world.replace_server_of(index);
@@ -211,10 +212,8 @@ TEST_CASE("enterprise stays for those that lack a number of their own",
     PlanWorld f;
     f.world.hashes["P:plans"] = {{"enterprise", "1000 20000"}};
     f.add_key("k1", "enterprise");
-    f.world.hashes["P:accounts"]["a1"] = "1";
     auto& key = f.world.hashes["P:key:" + PlanWorld::digest_of("k1")];
-    auto& account = f.world.hashes["P:account:a1"];
-    account = {{"id", "a1"}, {"created", "1"}, {"plan", "enterprise"}};
+    auto& account = f.add_account("enterprise");
     CHECK(f.remove("enterprise").refusal() == Refusal::plan_in_use);
     account.insert({{"per_minute", "5"}, {"per_day", "50"}});
     CHECK(f.remove("enterprise").refusal() == Refusal::plan_in_use);
